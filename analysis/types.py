@@ -1,0 +1,230 @@
+"""What a profile is, and what is read out of it.
+
+Units are base units everywhere and stand in the names: ns, bytes, Hz, cycles, counts. ``None`` is
+"not available" and never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+Value = float | int | str | None
+CostUnit = Literal["ns", "cycle"]
+Dim3 = tuple[int, int, int]
+SourceKind = Literal["roofline", "stalls", "counters", "findings"]
+SOURCE_KINDS: tuple[SourceKind, ...] = ("roofline", "stalls", "counters", "findings")
+Bound = Literal["memory", "compute", "latency", "at_roof", "no_flops", "not_measurable"]
+Direction = Literal["down", "up"]
+
+
+# --- what a reader returns -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """The processor a profile was taken on. ``attributes`` are the tool's own names, base units."""
+
+    name: str | None
+    compute_capability: tuple[int, int] | None = None
+    attributes: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A source line. ``line`` counts from 1; an unknown place is the absence of a Place."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCost:
+    """What was counted at one instruction (GPU) or one source line (Callgrind).
+
+    ``places``: innermost first, outermost (the kernel's own line) last; empty when there is no line
+    information. ``costs``: event name -> count. A GPU reader writes ``samples`` (all samples of this
+    address), one entry a stall reason (``long_scoreboard``), the same with ``_not_issued``, and
+    ``inst_executed`` where the report has it. Callgrind writes its own event names (``Ir``, ``D1mr``).
+    """
+
+    function: str
+    offset: int
+    mnemonic: str | None
+    places: tuple[Place, ...]
+    costs: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchDetail:
+    """Everything of one launch that is too big to keep for all of them at once.
+
+    ``metrics`` in base units. ``samples_total`` is the report's own count of samples, to check ours against.
+    """
+
+    metrics: Mapping[str, Value]
+    code: tuple[CodeCost, ...] = ()
+    samples_total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One execution of a kernel (Callgrind: one function, all its calls).
+
+    ``cost`` is in the profile's ``cost_unit``. ``name`` is whole and demangled, ``short_name`` has no
+    arguments and no template arguments. ``load`` decodes the rest on demand, so that a report of many
+    launches need not be held in memory.
+    """
+
+    index: int
+    mangled: str
+    name: str
+    short_name: str
+    grid: Dim3 | None
+    block: Dim3 | None
+    cost: float | None
+    load: Callable[[], LaunchDetail] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One profile, whatever tool wrote it.
+
+    ``whole_run``: the launches are everything the program did (Callgrind), so shares are of the program;
+    otherwise they are shares "among profiled launches". ``sources``: path as the tool wrote it -> text.
+    ``command``: the profiled command line, for the owner's eyes only. Host names, addresses, users and
+    environments are dropped by the reader.
+    """
+
+    format: str
+    tool: str
+    device: Device | None
+    clocks_locked: bool | None
+    cost_unit: CostUnit
+    whole_run: bool
+    launches: tuple[Launch, ...]
+    sources: Mapping[str, str] = field(default_factory=dict)
+    command: str | None = None
+    binary_sha256: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+# --- what the analysis makes of it ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """All launches of one mangled name. ``share`` is of the profile's total cost, 0..1; rank counts from 1."""
+
+    mangled: str
+    name: str
+    short_name: str
+    launch_count: int
+    total_cost: float | None
+    median_cost: float | None
+    share: float | None
+    rank: int
+    hot: bool
+    launches: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RooflinePoint:
+    """One kernel at one memory level in one precision. Rates a second, at the profiled clock."""
+
+    precision: str
+    level: str
+    flop_per_byte: float | None
+    flop_per_s: float | None
+    peak_flop_per_s: float | None
+    bytes_per_s: float | None
+    peak_bytes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """``reason`` names the ratio that decided. ``at_most_saved``: share of the kernel's time, 0..1."""
+
+    bound: Bound
+    reason: str
+    at_most_saved: float | None
+    points: tuple[RooflinePoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StallLine:
+    """One source line. ``share`` is of the kernel's stalled samples (Callgrind: of its cost), 0..1.
+
+    ``reasons``: reason -> share of this line's value, largest first.
+    """
+
+    file: str | None
+    line: int | None
+    text: str
+    value: float
+    share: float
+    reasons: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """``unit`` says what ``value`` counts; ``total`` is the kernel's sum, over all lines and none."""
+
+    unit: str
+    total: float
+    lines: tuple[StallLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One statement with a label (R1, S1, H1, N1) that an edit can cite.
+
+    ``metric`` is absolute, never a share. ``noise`` is the relative floor under which a change says
+    nothing (0..1). ``weight``: all evidence offered adds up to 1. ``lines``: first and last, or none.
+    """
+
+    label: str
+    kind: SourceKind
+    kernel: str
+    statement: str
+    metric: str
+    value: float | None
+    unit: str
+    noise: float
+    direction: Direction
+    weight: float
+    file: str | None = None
+    lines: tuple[int, int] | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAnalysis:
+    kernel: Kernel
+    roofline: Roofline
+    stalls: Stalls | None
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorNote:
+    """Something missing from a profile: what it disables and the exact command that mends it."""
+
+    severity: Literal["info", "warning", "error"]
+    page: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    profile: Profile
+    kernels: tuple[KernelAnalysis, ...]
+    doctor: tuple[DoctorNote, ...]
+    sources: Mapping[str, str]
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        return tuple(e for k in self.kernels for e in k.evidence)

@@ -1,0 +1,213 @@
+"""Was it worth it: builds, runs, comparisons, timings, scores. Failures are values here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from analysis.types import Value
+from optimizer.types import Gate
+
+Side = Literal["original", "candidate"]
+Ended = Literal["exited", "signalled", "timeout", "output_limit", "disk_limit", "memory_limit", "cancelled", "not_started"]
+TimingVerdict = Literal["impossible", "same_machine_code", "cannot_tell", "no_difference", "faster", "slower"]
+ScoreName = Literal["coverage", "location", "direction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one sandboxed process tree. Bytes and seconds."""
+
+    wall_s: float = 60.0
+    cpu_s: int = 300
+    memory_bytes: int = 8_000_000_000
+    file_bytes: int = 1_073_741_824
+    job_bytes: int = 4_294_967_296
+    output_bytes: int = 16_777_216
+    processes: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How one process tree ended. ``reason`` is a sentence when it did not simply exit.
+
+    ``stdout``/``stderr`` hold at most the limit; what was left out is counted in ``dropped_bytes``.
+    """
+
+    ended: Ended
+    status: int | None
+    reason: str
+    stdout: bytes
+    stderr: bytes
+    dropped_bytes: int
+    wall_ns: int
+    cpu_ns: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.ended == "exited" and self.status == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program the toolchain needs, as found on this host: ``version`` is None when it is missing."""
+
+    name: str
+    version: str | None
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A function in the built binary. ``code_hash`` covers its machine code and nothing else."""
+
+    mangled: str
+    name: str
+    code_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """One build. ``binary`` is relative to the folder; ``log`` is what the build printed."""
+
+    ok: bool
+    reason: str
+    log: str
+    binary: str | None
+    flags: str
+    arch: str
+    seconds: float
+    symbols: tuple[Symbol, ...] = ()
+    binary_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Everything of one run that is compared. ``stdout``/``stderr`` raw; masks are applied at comparison."""
+
+    ran: Ran
+    files: tuple[OutputFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """A part of the output seen to vary between runs of the original (or given in optimas.toml)."""
+
+    stream: Literal["stdout", "stderr"]
+    pattern: str
+    origin: Literal["seen", "declared"]
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Three runs of the original on one workload."""
+
+    workload: str
+    stable: bool
+    comparable_bytes: int
+    masks: tuple[Mask, ...]
+    outputs: Outputs
+    problem: str = ""
+    """Why the original cannot be used as proof; empty when it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One workload, original against candidate. ``differences`` are sentences that name file and place."""
+
+    workload: str
+    same: bool
+    compared_bytes: int
+    differences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SanitizerFinding:
+    tool: str
+    kind: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One A/B pair, in the order it ran. Times in ns. ``tainted``: why it is left out; empty when it counts."""
+
+    index: int
+    first: Side
+    original_ns: float
+    candidate_ns: float
+    tainted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The verdict on one scope. speedup = t_before / t_after; time_saved = 1 - t_after / t_before.
+
+    ``low`` and ``high`` bound the speedup. ``smallest_effect``: the least relative change this many pairs
+    could have told from none.
+    """
+
+    scope: str
+    speedup: float | None
+    time_saved: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+    verdict: TimingVerdict
+    confidence: float
+    smallest_effect: float | None
+    reason: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One evidence metric on one side: median of the repeats and their relative spread (MAD)."""
+
+    label: str
+    before: float | None
+    after: float | None
+    noise: float
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One EAR score. ``value`` is numerator / denominator, None when the denominator is 0 or not measured.
+
+    ``chance``: what edits placed at random would score; ``parts``: the sums behind it, ready for display.
+    """
+
+    name: ScoreName
+    value: float | None
+    numerator: float | None
+    denominator: float | None
+    chance: float | None
+    parts: Mapping[str, object]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Gates 1-9 of one attempt and all that came out of them."""
+
+    workload: str
+    gates: tuple[Gate, ...]
+    comparisons: tuple[Comparison, ...]
+    pairs: Mapping[str, tuple[Pair, ...]]
+    timings: Mapping[str, Timing]
+    scores: tuple[Score, ...]
+    environment: Mapping[str, Value]
+    baselines: tuple[Baseline, ...] = ()
+    measured: tuple[Measured, ...] = ()
+    same_code: bool = False
+    seed: int = 0
+    sanitizer: Mapping[Side, tuple[SanitizerFinding, ...]] = field(default_factory=dict)
