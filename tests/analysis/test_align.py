@@ -1,0 +1,47 @@
+"""Original lines in the edited text."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.align import hunks, map_lines, mapped
+
+
+def test_unchanged_lines_move_with_what_is_added_above() -> None:
+    assert map_lines("a\nb\n", "new\na\nb\n") == {1: (1, 2), 2: (3,)}
+
+
+def test_lines_added_belong_to_the_line_before_them() -> None:
+    assert map_lines("a\nb\nc\n", "a\nb\nx\ny\nc\n") == {1: (1,), 2: (2, 3, 4), 3: (5,)}
+
+
+def test_a_replaced_stretch_maps_as_a_whole() -> None:
+    assert map_lines("a\nb\nc\nd\n", "a\nx\ny\nz\nd\n") == {1: (1,), 2: (2, 3, 4), 3: (2, 3, 4), 4: (5,)}
+
+
+def test_removed_lines_map_to_nothing() -> None:
+    assert map_lines("a\nb\nc\n", "a\nc\n") == {1: (1,), 2: (), 3: (2,)}
+
+
+def test_an_empty_file_that_gets_text_has_no_original_lines_to_map() -> None:
+    assert map_lines("", "a\n") == {1: (1,)}
+
+
+def test_mapped_collects_each_place_once() -> None:
+    assert mapped((2, 3, 99), map_lines("a\nb\nc\nd\n", "a\nx\ny\nd\n")) == (2, 3)
+
+
+def test_hunks_name_what_they_stand_for() -> None:
+    found = hunks("a\nb\nc\n", "top\na\nB\nc\nend\n")
+    assert [each.lines for each in found] == [(1,), (2,), (3,)]
+    assert [(each.first, each.last) for each in found] == [(1, 0), (2, 2), (4, 3)]
+
+
+@given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
+def test_every_new_line_that_differs_is_reached_from_somewhere(before: list[str], after: list[str]) -> None:
+    old, new = "".join(f"{x}\n" for x in before), "".join(f"{x}\n" for x in after)
+    mapping = map_lines(old, new)
+    assert set(range(1, len(before) + 1)) <= set(mapping)
+    if before:
+        assert {place for places in mapping.values() for place in places} == set(range(1, len(after) + 1))
