@@ -10,7 +10,9 @@ from analysis.types import Value
 from optimizer.types import Gate
 
 Side = Literal["original", "candidate"]
-Ended = Literal["exited", "signalled", "timeout", "output_limit", "disk_limit", "memory_limit", "cancelled", "not_started"]
+Ended = Literal[
+    "exited", "signalled", "timeout", "output_limit", "disk_limit", "memory_limit", "cancelled", "not_started"
+]
 TimingVerdict = Literal["impossible", "same_machine_code", "cannot_tell", "no_difference", "faster", "slower"]
 ScoreName = Literal["coverage", "location", "direction"]
 
@@ -146,6 +148,14 @@ class Pair:
     original_ns: float
     candidate_ns: float
     tainted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """What this machine was measured to move and to compute at most. None: not measured."""
+
+    bytes_per_s: float | None = None
+    flop_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
