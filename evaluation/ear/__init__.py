@@ -1,0 +1,92 @@
+"""Evidence-aligned reasoning: how well an answer's edits fit the evidence that it cites.
+
+Each score is one file with ``score(reasoning) -> Score``. All look at the same hunks: one hunk an edit, with the
+original lines that it really changes and the labels that it cites.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from importlib import import_module
+
+from analysis.types import Evidence
+from evaluation.types import Measured, Score, ScoreName
+from optimizer.types import Edit, NotApplied, Region
+
+SCORES: Mapping[ScoreName, str] = {
+    "coverage": "evaluation.ear.coverage",
+    "location": "evaluation.ear.location",
+    "direction": "evaluation.ear.direction",
+}
+
+_COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What a score may look at. ``regions`` are the functions that may be edited, ``before`` the original sources.
+
+    ``measured``: label -> both sides' metric; a label that was not measured is absent or has a None.
+    """
+
+    offered: tuple[Evidence, ...]
+    edits: tuple[Edit, ...]
+    not_applied: tuple[NotApplied, ...] = ()
+    regions: tuple[Region, ...] = ()
+    before: Mapping[str, str] = field(default_factory=dict)
+    measured: Mapping[str, Measured] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """The changed original lines of one edit; an insertion counts as the line it stands behind."""
+
+    file: str
+    lines: frozenset[int]
+    cited: tuple[str, ...]
+
+
+def scores(reasoning: Reasoning) -> tuple[Score, ...]:
+    """All scores, in the order of the registry."""
+    found = (import_module(module).score(reasoning) for module in SCORES.values())
+    return tuple(found)
+
+
+def hunks(reasoning: Reasoning) -> tuple[Hunk, ...]:
+    """One hunk for each edit that changes code; comments and white space are not code."""
+    found = (Hunk(edit.file, changed_lines(edit, reasoning.before), edit.evidence) for edit in reasoning.edits)
+    return tuple(hunk for hunk in found if hunk.lines)
+
+
+def changed_lines(edit: Edit, before: Mapping[str, str]) -> frozenset[int]:
+    """The original lines that ``edit`` changes, found by a diff of its two texts; empty when no code changes."""
+    old = before[edit.file].split("\n")[edit.start_line - 1 : edit.end_line]
+    new = edit.new_text.removesuffix("\n").split("\n")
+    if _code("\n".join(old)) == _code("\n".join(new)):
+        return frozenset()
+    matcher = SequenceMatcher(None, [*map(_plain, old)], [*map(_plain, new)], autojunk=False)
+    changed: set[int] = set()
+    for kind, first, last, _, _ in matcher.get_opcodes():
+        if kind == "insert":
+            changed.add(max(1, edit.start_line + first - 1))
+        elif kind != "equal":
+            changed.update(range(edit.start_line + first, edit.start_line + last))
+    return frozenset(changed)
+
+
+def cited_labels(found: Iterable[Hunk], offered: Iterable[Evidence]) -> frozenset[str]:
+    """The offered labels that at least one hunk cites."""
+    labels = {item.label for item in offered}
+    return frozenset(label for hunk in found for label in hunk.cited if label in labels)
+
+
+def _code(text: str) -> str:
+    kept = _COMMENT_OR_TEXT.sub(lambda match: " " if match[0].startswith("/") else match[0], text)
+    return " ".join(kept.split())
+
+
+def _plain(line: str) -> str:
+    return " ".join(line.split())
