@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-
 Value = float | int | str | None
 CostUnit = Literal["ns", "cycle"]
 Dim3 = tuple[int, int, int]
@@ -62,11 +61,13 @@ class LaunchDetail:
     """Everything of one launch that is too big to keep for all of them at once.
 
     ``metrics`` in base units. ``samples_total`` is the report's own count of samples, to check ours against.
+    ``warnings``: what could not be read or placed.
     """
 
     metrics: Mapping[str, Value]
     code: tuple[CodeCost, ...] = ()
     samples_total: int | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class Profile:
     ``whole_run``: the launches are everything the program did (Callgrind), so shares are of the program;
     otherwise they are shares "among profiled launches". ``sources``: path as the tool wrote it -> text.
     ``command``: the profiled command line, for the owner's eyes only. Host names, addresses, users and
-    environments are dropped by the reader.
+    environments are dropped by the reader. ``versions``: what the tool says of its parts (CUDA, driver) -> version.
     """
 
     format: str
@@ -109,6 +110,7 @@ class Profile:
     command: str | None = None
     binary_sha256: str | None = None
     warnings: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 # --- what the analysis makes of it ------------------------------------------------------------

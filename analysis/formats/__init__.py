@@ -1,0 +1,81 @@
+"""Profile files of all kinds. ``read`` tells them apart by their content and returns a typed ``Profile``.
+
+A format is a module with ``detect(head, name) -> bool`` (first bytes of the file, file name as a mere hint) and
+``parse(path) -> Profile``, and a line in ``FORMATS``.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from analysis.types import Profile
+from optimas_web.errors import UserError
+
+FORMATS: dict[str, str] = {
+    "ncu_rep": "analysis.formats.ncu_rep",
+}
+HEAD_BYTES = 4096
+NCU = "Upload the report that `ncu --set full --import-source yes -o report ./program` writes (report.ncu-rep)."
+CALLGRIND = "For a CPU program upload the file that `valgrind --tool=callgrind --cache-sim=yes ./program` writes."
+
+# What files begin with that people upload instead of a report: the bytes, what the file is, what to do.
+_LOOKALIKES: tuple[tuple[bytes, str, str], ...] = (
+    (
+        rb"\x28\xb5\x2f\xfd",
+        "a file compressed with zstd, as newer versions of ncu write (.ncu-repz)",
+        "Unpack it with `zstd -d` and upload the .ncu-rep.",
+    ),
+    (rb"\x1f\x8b", "a gzip file", "Unpack it with `gunzip` and upload what is in it."),
+    (rb"PK\x03\x04", "a zip archive", "Unpack it and upload the report that is in it."),
+    (
+        rb"NVIDIA Tegra Profiler Report",
+        "a report of Nsight Systems (.nsys-rep or .qdrep): a time line without counters of single instructions",
+        NCU,
+    ),
+    (rb"SQLite format 3\x00", "an SQLite database, for instance an export of Nsight Systems", NCU),
+    (rb"\x7fELF", "a program (ELF), not a profile of it", f"{NCU} {CALLGRIND}"),
+    (rb"\s*==(PROF|ERROR|WARNING)==", "the console output of ncu", NCU),
+    (rb'\s*"(ID|Kernel Name|File Path)",', "a CSV table that ncu printed", NCU),
+    (rb"[^\n]*,[^\n]*,", "a CSV table", f"{NCU} {CALLGRIND}"),
+)
+
+
+class Format(Protocol):
+    """What a format's module offers."""
+
+    def detect(self, head: bytes, name: str) -> bool: ...
+
+    def parse(self, path: Path) -> Profile: ...
+
+
+def read(path: Path) -> Profile:
+    """Read a profile of any known format. The file must stay in place while its launches are loaded.
+
+    Raises UserError when the file is of no known format (with what it seems to be) or cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise UserError(f"{path.name} cannot be opened: {error.strerror}.") from error
+    for dotted in FORMATS.values():
+        reader = cast(Format, import_module(dotted))
+        if reader.detect(head, path.name):
+            return reader.parse(path)
+    what, remedy = _seems(head)
+    raise UserError(f"{path.name} is not a profile that can be read: it seems to be {what}.", remedy)
+
+
+def _seems(head: bytes) -> tuple[str, str]:
+    both = f"{NCU} {CALLGRIND}"
+    if not head:
+        return "empty", f"{both} An empty file often means that the disk was full or the profiler was stopped."
+    for pattern, what, remedy in _LOOKALIKES:
+        if re.match(pattern, head):
+            return what, remedy
+    if b"\0" in head:
+        return "a binary file of an unknown kind", both
+    return "a text file", both
