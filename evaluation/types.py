@@ -121,6 +121,11 @@ class Baseline:
     problem: str = ""
     """Why the original cannot be used as proof; empty when it can."""
 
+    @property
+    def data(self) -> tuple[bytes, tuple[OutputFile, ...]]:
+        """What tells two workloads apart: what they wrote."""
+        return self.outputs.ran.stdout, self.outputs.files
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -207,7 +212,11 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Gates 1-9 of one attempt and all that came out of them."""
+    """Gates 1-9 of one attempt and all that came out of them.
+
+    ``workload`` is the one that was timed; ``declared_bytes`` and ``declared_flops`` are its declaration in
+    optimas.toml. ``scores`` is empty when there was no evidence to reason from.
+    """
 
     workload: str
     gates: tuple[Gate, ...]
@@ -221,3 +230,26 @@ class Evaluation:
     same_code: bool = False
     seed: int = 0
     sanitizer: Mapping[Side, tuple[SanitizerFinding, ...]] = field(default_factory=dict)
+    declared_bytes: int | None = None
+    declared_flops: int | None = None
+    ceilings: Ceilings | None = None
+
+    @property
+    def verdict(self) -> Literal["failed"] | TimingVerdict:
+        """``failed``, or what the timing of the selected kernels says, else that of the program."""
+        if any(gate.status == "failed" for gate in self.gates):
+            return "failed"
+        timing = self.timings.get("selected") or self.timings.get("program")
+        return timing.verdict if timing else "cannot_tell"
+
+    @property
+    def proved(self) -> bool:
+        """Nothing failed and the outputs were compared. A gate that could not run says why and proves nothing."""
+        compared = any(gate.name == "outputs" and gate.status == "passed" for gate in self.gates)
+        return compared and self.verdict != "failed"
+
+    @property
+    def different_data(self) -> int:
+        """Workloads that agree and whose originals wrote different outputs: approval needs two."""
+        agreeing = {comparison.workload for comparison in self.comparisons if comparison.same}
+        return len({baseline.data for baseline in self.baselines if baseline.workload in agreeing})

@@ -6,12 +6,13 @@ original lines that it really changes and the labels that it cites.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from importlib import import_module
 
+from analysis import align
+from analysis.source import split_lines
+from analysis.tokens import words
 from analysis.types import Evidence
 from evaluation.types import Measured, Score, ScoreName
 from optimizer.types import Edit, NotApplied, Region
@@ -21,8 +22,6 @@ SCORES: Mapping[ScoreName, str] = {
     "location": "evaluation.ear.location",
     "direction": "evaluation.ear.direction",
 }
-
-_COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +62,12 @@ def hunks(reasoning: Reasoning) -> tuple[Hunk, ...]:
 
 def changed_lines(edit: Edit, before: Mapping[str, str]) -> frozenset[int]:
     """The original lines that ``edit`` changes, found by a diff of its two texts; empty when no code changes."""
-    old = before[edit.file].split("\n")[edit.start_line - 1 : edit.end_line]
-    new = edit.new_text.removesuffix("\n").split("\n")
-    if _code("\n".join(old)) == _code("\n".join(new)):
+    old = "".join(split_lines(before[edit.file])[edit.start_line - 1 : edit.end_line])
+    if words(old) == words(edit.new_text):
         return frozenset()
-    matcher = SequenceMatcher(None, [*map(_plain, old)], [*map(_plain, new)], autojunk=False)
-    changed: set[int] = set()
-    for kind, first, last, _, _ in matcher.get_opcodes():
-        if kind == "insert":
-            changed.add(max(1, edit.start_line + first - 1))
-        elif kind != "equal":
-            changed.update(range(edit.start_line + first, edit.start_line + last))
-    return frozenset(changed)
+    found = align.hunks(_plain(old), _plain(edit.new_text))
+    places = (place for hunk in found for place in range(hunk.first, hunk.last + 1) or (hunk.first - 1,))
+    return frozenset(max(1, edit.start_line - 1 + place) for place in places)
 
 
 def cited_labels(found: Iterable[Hunk], offered: Iterable[Evidence]) -> frozenset[str]:
@@ -83,10 +76,6 @@ def cited_labels(found: Iterable[Hunk], offered: Iterable[Evidence]) -> frozense
     return frozenset(label for hunk in found for label in hunk.cited if label in labels)
 
 
-def _code(text: str) -> str:
-    kept = _COMMENT_OR_TEXT.sub(lambda match: " " if match[0].startswith("/") else match[0], text)
-    return " ".join(kept.split())
-
-
-def _plain(line: str) -> str:
-    return " ".join(line.split())
+def _plain(text: str) -> str:
+    """The same lines without indentation, so that a loop moved to the right is not a changed line."""
+    return "".join(" ".join(line.split()) + "\n" for line in split_lines(text))
