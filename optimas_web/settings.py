@@ -53,6 +53,8 @@ def read(name: str):
 BASE_DIR = state.BASE_DIR
 STATE_DIR = state.state_folder()
 MEDIA_ROOT = STATE_DIR / "media"
+UPLOAD_ROOT = MEDIA_ROOT / "uploads"
+PROFILE_ROOT = MEDIA_ROOT / "profiles"
 
 try:
     SECRET_KEY = read("OPTIMAS_SECRET_KEY") or state.secret_key(STATE_DIR)
