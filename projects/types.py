@@ -43,4 +43,22 @@ class Tree:
     files: Mapping[str, bytes] = field(repr=False)
     sha256: str = ""
     skipped: tuple[str, ...] = ()
-    """Files left out and why: links, build products, too large."""
+    """What was left out, "path: why": links, version control, build products, profiles."""
+    notes: tuple[str, ...] = ()
+    """What a person should know about the names: a folder taken off, names that differ only in case."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotLimits:
+    """Bounds of one snapshot. The first three count what is kept, the others everything an archive unpacks to.
+
+    ``ratio``: unpacked bytes for each packed byte, looked at once ``ratio_from_bytes`` were unpacked.
+    """
+
+    files: int = 10_000
+    file_bytes: int = 64 * 1024**2
+    total_bytes: int = 256 * 1024**2
+    entries: int = 50_000
+    unpacked_bytes: int = 1024**3
+    ratio: int = 100
+    ratio_from_bytes: int = 16 * 1024**2
