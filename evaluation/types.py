@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from analysis.types import Value
@@ -11,7 +12,15 @@ from optimizer.types import Gate
 
 Side = Literal["original", "candidate"]
 Ended = Literal[
-    "exited", "signalled", "timeout", "output_limit", "disk_limit", "memory_limit", "cancelled", "not_started"
+    "exited",
+    "signalled",
+    "timeout",
+    "output_limit",
+    "disk_limit",
+    "memory_limit",
+    "process_limit",
+    "cancelled",
+    "not_started",
 ]
 TimingVerdict = Literal["impossible", "same_machine_code", "cannot_tell", "no_difference", "faster", "slower"]
 ScoreName = Literal["coverage", "location", "direction"]
@@ -27,7 +36,7 @@ class Limits:
     file_bytes: int = 1_073_741_824
     job_bytes: int = 4_294_967_296
     output_bytes: int = 16_777_216
-    processes: int = 64
+    processes: int = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +71,16 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A function in the built binary. ``code_hash`` covers its machine code and nothing else."""
+    """A function in the built binary. ``code_hash`` covers its machine code and the constants that code reads.
+
+    ``binding``: ``kernel`` and ``device`` for GPU code; else the linker's word. ``weak`` (templates, inline) and
+    ``local`` (static, clones) functions come and go with inlining decisions.
+    """
 
     mangled: str
     name: str
     code_hash: str
+    binding: Literal["kernel", "device", "global", "weak", "local"] = "global"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +156,28 @@ class SanitizerFinding:
     tool: str
     kind: str
     function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitized:
+    """What the sanitizers found in one program. ``done`` is False, with the reason, when they could not run."""
+
+    done: bool
+    reason: str
+    tools: tuple[str, ...] = ()
+    findings: tuple[SanitizerFinding, ...] = ()
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled:
+    """A profile taken on this host. ``path`` lies in the job folder and goes with it; None, with the reason, if none."""
+
+    path: Path | None
+    reason: str
+    command: str = ""
+    log: str = ""
+    ran: Ran | None = None
 
 
 @dataclass(frozen=True, slots=True)
