@@ -96,13 +96,18 @@ class Built:
     seconds: float
     symbols: tuple[Symbol, ...] = ()
     binary_sha256: str | None = None
+    symbols_reason: str = ""
+    """Why ``symbols`` is empty although the build is good; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
+    """A file a run wrote. ``content`` is None when it is too large to keep."""
+
     path: str
     size: int
     sha256: str
+    content: bytes | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +176,7 @@ class Sanitized:
 
 @dataclass(frozen=True, slots=True)
 class Profiled:
-    """A profile taken on this host. ``path`` lies in the job folder and goes with it; None, with the reason, if none."""
+    """A profile taken on this host. ``path`` lies in the job folder and goes with it; None means none, see reason."""
 
     path: Path | None
     reason: str

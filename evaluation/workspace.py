@@ -5,16 +5,22 @@ Original and candidate are both seen as ``/job`` inside the sandbox, because com
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from evaluation.sandbox.bwrap import sandbox_uid, scratch_base
+from evaluation.types import OutputFile
 from optimas_web.errors import UserError
+
+KEPT_FILE_BYTES = 67_108_864
+"""Output files up to this size are kept whole, so that a difference can be placed to the byte."""
 
 _SCRIPTS = (".sh", ".py", ".pl")
 _SCRIPT_NAMES = ("configure",)
@@ -84,3 +90,63 @@ def remove(folder: Path) -> None:
     except (OSError, RecursionError):
         subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False, capture_output=True)
         subprocess.run(["rm", "-rf", "--", str(folder)], check=False, capture_output=True)
+
+
+@contextmanager
+def copied(folder: Path, base: Path | None = None) -> Iterator[Path]:
+    """A fresh copy of a built job folder, gone afterwards: nothing that one run leaves is seen by the next."""
+    copy = Path(tempfile.mkdtemp(prefix="job-", dir=base or scratch_base()))
+    try:
+        subprocess.run(["cp", "-a", "--", f"{folder}/.", str(copy)], check=True, capture_output=True)
+        os.chown(copy, sandbox_uid(), -1)
+        yield copy
+    finally:
+        remove(copy)
+
+
+def find(folder: Path, patterns: Sequence[str]) -> tuple[str, ...]:
+    """Relative paths of the regular files that match a glob (``*`` stays in a folder, ``**`` does not), sorted.
+
+    Links are neither followed nor returned: a program may have put them there. Call it when no program runs.
+    """
+    split = [PurePosixPath(pattern).parts for pattern in patterns]
+    names = (PurePosixPath(name) for name in _files(folder))
+    return tuple(sorted(str(name) for name in names if any(_matches(name.parts, pattern) for pattern in split)))
+
+
+def _files(folder: Path) -> Iterator[str]:
+    pending = [str(folder)]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    yield os.path.relpath(entry.path, folder)
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_matches(parts[skip:], pattern[1:]) for skip in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+
+
+def clear(folder: Path, patterns: Sequence[str]) -> None:
+    """Remove the files that match, so that one found later was written since."""
+    for name in find(folder, patterns):
+        (folder / name).unlink()
+
+
+def outputs_of(folder: Path, patterns: Sequence[str]) -> tuple[OutputFile, ...]:
+    """The files that match the globs, hashed; small ones with their content."""
+    return tuple(_output(folder, name) for name in find(folder, patterns))
+
+
+def _output(folder: Path, name: str) -> OutputFile:
+    with (folder / name).open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        size = stream.tell()
+        stream.seek(0)
+        return OutputFile(name, size, digest, stream.read() if size <= KEPT_FILE_BYTES else None)
