@@ -87,6 +87,7 @@ class Launch:
     block: Dim3 | None
     cost: float | None
     load: Callable[[], LaunchDetail] = field(repr=False, compare=False)
+    file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

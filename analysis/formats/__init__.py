@@ -16,6 +16,7 @@ from optimas_web.errors import UserError
 
 FORMATS: dict[str, str] = {
     "ncu_rep": "analysis.formats.ncu_rep",
+    "callgrind": "analysis.formats.callgrind",
 }
 HEAD_BYTES = 4096
 NCU = "Upload the report that `ncu --set full --import-source yes -o report ./program` writes (report.ncu-rep)."
