@@ -134,6 +134,34 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
+class LineCost:
+    """What was counted at one source line, summed over a kernel's launches; file and line None: no line known.
+
+    ``costs`` as in CodeCost, and what is derived from them: ``stalled_samples``, ``stalled_cycles`` (samples
+    times the sampling interval, where the report tells it), ``estimated_cycles`` (Callgrind).
+    """
+
+    file: str | None
+    line: int | None
+    costs: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """A kernel's counts, small enough to keep.
+
+    ``per_launch``: the metrics that the roofline and the samples need, one mapping a launch; ``metrics``: their
+    medians. ``samples``: found at instructions; ``samples_reported``: what the report says there are.
+    """
+
+    per_launch: tuple[Mapping[str, float], ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    lines: tuple[LineCost, ...] = ()
+    samples: float = 0
+    samples_reported: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RooflinePoint:
     """One kernel at one memory level in one precision. Rates a second, at the profiled clock."""
 
@@ -209,6 +237,7 @@ class KernelAnalysis:
     roofline: Roofline
     stalls: Stalls | None
     evidence: tuple[Evidence, ...]
+    measures: Measures = field(default_factory=Measures)
 
 
 @dataclass(frozen=True, slots=True)

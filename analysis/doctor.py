@@ -1,0 +1,167 @@
+"""What is missing from a profile, what that disables, and the command that mends it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from analysis.measures import STALLED_SAMPLES
+from analysis.places import Sources
+from analysis.stalls import SAMPLES
+from analysis.statements import FEW_SAMPLES
+from analysis.types import Analysis, DoctorNote, KernelAnalysis
+
+CALLGRIND = "valgrind --tool=callgrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 ./program"
+MISSES = ("D1mr", "D1mw", "DLmr", "DLmw")
+
+
+def examine(analysis: Analysis, sources: Sources, *, unlisted: int = 0) -> tuple[DoctorNote, ...]:
+    """Notes on ``analysis``, the gravest first. ``unlisted``: how many functions are too cheap to be listed."""
+    specific = _on_callgrind if analysis.profile.cost_unit == "cycle" else _on_gpu
+    notes = [*_on_any(analysis, sources, unlisted), *specific(analysis)]
+    return tuple(sorted(notes, key=lambda note: ("error", "warning", "info").index(note.severity)))
+
+
+def ncu(analysis: Analysis, *options: str) -> str:
+    """The ncu command for the hot kernels of ``analysis``, or for those listed when none is hot."""
+    listed = [each.kernel for each in analysis.kernels]
+    names = dict.fromkeys(re.escape(kernel.short_name) for kernel in listed if kernel.hot) or dict.fromkeys(
+        re.escape(kernel.short_name) for kernel in listed[:1]
+    )
+    which = f" -k 'regex:^({'|'.join(names)})$'" if names else ""
+    return " ".join(["ncu", *options, f"--set full --import-source yes{which} -c 3 -o report ./program"])
+
+
+def _on_any(analysis: Analysis, sources: Sources, unlisted: int) -> Iterator[DoctorNote]:
+    for problem in sources.problems:
+        yield DoctorNote(
+            "warning", "source", problem, "Give --source the folder that this very program was built from."
+        )
+    for warning in analysis.profile.warnings:
+        yield DoctorNote("warning", "kernels", warning, "Profile again; the other launches are shown.")
+    costless = sum(1 for launch in analysis.profile.launches if launch.cost is None)
+    if costless:
+        yield DoctorNote(
+            "warning",
+            "kernels",
+            f"{costless} of {len(analysis.profile.launches)} launches have no time: they count as launches, not as 0.",
+            _again(analysis),
+        )
+    if unlisted:
+        yield DoctorNote(
+            "info",
+            "kernels",
+            f"{unlisted} functions outside the sources that cost under 0.1 % each are not listed.",
+            "Nothing to do: their cost is in the total.",
+        )
+    placed = [line for each in _hot(analysis) if each.stalls for line in each.stalls.lines if line.file]
+    if placed and not any(line.text for line in placed):
+        yield DoctorNote(
+            "warning",
+            "source",
+            "The hot lines are known by number only: their text is neither in the profile nor given.",
+            "Give --source DIR, the folder that the program was built from.",
+        )
+
+
+def _again(analysis: Analysis) -> str:
+    return CALLGRIND if analysis.profile.cost_unit == "cycle" else ncu(analysis)
+
+
+def _on_callgrind(analysis: Analysis) -> Iterator[DoctorNote]:
+    yield DoctorNote(
+        "info",
+        "roofline",
+        "A CPU profile has no roofline: Callgrind counts neither floating-point operations nor memory traffic.",
+        "For a kernel on a GPU: ncu --set full --import-source yes -o report ./program",
+    )
+    events = {event for each in analysis.kernels for line in each.measures.lines for event in line.costs}
+    if analysis.kernels and not events & set(MISSES):
+        yield DoctorNote(
+            "warning",
+            "stalls",
+            "Callgrind ran without its cache simulation: cycles are instructions, and no miss is known.",
+            CALLGRIND,
+        )
+    if analysis.kernels and not any(_placed(each) for each in _hot(analysis)):
+        yield DoctorNote(
+            "warning",
+            "stalls",
+            "No hot function has source lines: nothing can be said by line, and inlined functions stay hidden.",
+            f"Build with -g (g++ -O2 -g ...), then: {CALLGRIND}",
+        )
+
+
+def _on_gpu(analysis: Analysis) -> Iterator[DoctorNote]:
+    yield from _on_the_run(analysis)
+    kernels = analysis.kernels
+    if kernels and not any(each.measures.samples for each in kernels):
+        yield DoctorNote(
+            "warning", "stalls", "The report holds no warp samples: no stalls, no hot lines.", ncu(analysis)
+        )
+    unplaced = [each for each in _hot(analysis) if each.measures.samples and not _placed(each)]
+    if unplaced:
+        yield DoctorNote(
+            "warning",
+            "stalls",
+            f"{_and(unplaced)}: this profile has no source lines, so samples are shown for the whole kernel only.",
+            f"Compile with -lineinfo (nvcc -O3 -lineinfo ...), then: {ncu(analysis)}",
+        )
+    yield from _on_samples(analysis)
+    uncounted = [each for each in _hot(analysis) if "not counted" in each.roofline.reason or not each.roofline.points]
+    if uncounted:
+        yield DoctorNote(
+            "warning",
+            "roofline",
+            f"{_and(uncounted)}: no complete counters of floating-point work and DRAM traffic.",
+            ncu(analysis),
+        )
+
+
+def _on_the_run(analysis: Analysis) -> Iterator[DoctorNote]:
+    if not analysis.profile.whole_run:
+        yield DoctorNote(
+            "info",
+            "kernels",
+            "Shares are among the profiled launches, which need not be all of the program.",
+            "For all of it: nsys profile -o whole ./program, then nsys stats --report cuda_gpu_kern_sum whole.nsys-rep",
+        )
+    if analysis.profile.clocks_locked is False:
+        yield DoctorNote(
+            "info",
+            "roofline",
+            "Clocks were not locked: ceilings are at the clock during profiling, which may differ between launches.",
+            ncu(analysis, "--clock-control base"),
+        )
+
+
+def _on_samples(analysis: Analysis) -> Iterator[DoctorNote]:
+    for each in analysis.kernels:
+        stalled = sum(line.costs.get(STALLED_SAMPLES, 0) for line in each.measures.lines)
+        if each.stalls and each.stalls.unit == SAMPLES and stalled < FEW_SAMPLES:
+            yield DoctorNote(
+                "warning" if each.kernel.hot else "info",
+                "stalls",
+                f"{each.kernel.short_name}: only {stalled:,.0f} stalled samples: shares are not reliable.",
+                f"A larger input, or: {ncu(analysis, '--sampling-interval 0')}",
+            )
+        reported = each.measures.samples_reported
+        if reported is not None and reported != each.measures.samples:
+            yield DoctorNote(
+                "warning",
+                "stalls",
+                f"{each.kernel.short_name}: {each.measures.samples:,.0f} of {reported:,.0f} samples could be placed.",
+                ncu(analysis),
+            )
+
+
+def _hot(analysis: Analysis) -> list[KernelAnalysis]:
+    return [each for each in analysis.kernels if each.kernel.hot]
+
+
+def _placed(each: KernelAnalysis) -> bool:
+    return each.stalls is not None and any(line.file for line in each.stalls.lines)
+
+
+def _and(kernels: Iterable[KernelAnalysis]) -> str:
+    return ", ".join(each.kernel.short_name for each in kernels)

@@ -1,0 +1,120 @@
+"""A kernel's counts, brought together from its launches one at a time, so that a long report fits into memory."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+
+from analysis.places import Sources
+from analysis.types import CodeCost, Launch, LaunchDetail, LineCost, Measures, Value
+
+STALLED_SAMPLES = "stalled_samples"
+STALLED_CYCLES = "stalled_cycles"
+ESTIMATED_CYCLES = "estimated_cycles"
+NOT_STALLED = ("selected", "not_selected")
+
+CYCLES = {
+    "Ir": 1, "I1mr": 10, "D1mr": 10, "D1mw": 10, "ILmr": 100, "DLmr": 100, "DLmw": 100, "Bcm": 10, "Bim": 10,
+}  # fmt: skip
+"""What KCachegrind's cycle estimate adds for one event of each kind: an instruction, a miss, a misprediction."""
+
+_NO_COUNT = re.compile(r"derived__|memory_(access_)?(size_)?type")
+"""Averages and categories at an instruction: they do not add up."""
+
+_Key = tuple[str, int, tuple[object, ...]]
+
+
+def estimated_cycles(costs: Mapping[str, float]) -> float:
+    """Callgrind's events as cycles: Ir + 10 x first-level misses + 100 x last-level misses + 10 x mispredictions."""
+    return sum(weight * costs.get(event, 0) for event, weight in CYCLES.items())
+
+
+def gather(launches: Iterable[Launch], wanted: Callable[[str], bool]) -> tuple[Measures, tuple[CodeCost, ...]]:
+    """One kernel's measures without lines, and its code with the counts of all launches added up.
+
+    ``wanted`` chooses the metrics to keep. Every code entry has its derived costs (see LineCost); cycles of stalls
+    are left out when one launch does not tell its sampling interval.
+    """
+    merged: dict[_Key, CodeCost] = {}
+    per_launch: list[Mapping[str, float]] = []
+    reported: list[int | None] = []
+    intervals: list[float | None] = []
+    for launch in launches:
+        detail = launch.load()
+        intervals.append(_interval_cycles(detail.metrics))
+        per_launch.append({name: value for name, value in _numbers(detail.metrics) if wanted(name)})
+        reported.append(detail.samples_total)
+        _add(merged, detail, intervals[-1] or 0.0)
+    code = tuple(merged.values()) if None not in intervals else _without_cycles(merged.values())
+    measures = Measures(
+        per_launch=tuple(per_launch),
+        metrics=medians(per_launch),
+        samples=sum(each.costs.get("samples", 0) for each in code),
+        samples_reported=sum(filter(None, reported)) if any(each is not None for each in reported) else None,
+    )
+    return measures, code
+
+
+def with_lines(measures: Measures, code: Iterable[CodeCost], sources: Sources) -> Measures:
+    """``measures`` with the costs of ``code`` by source line; each cost is counted at one line, or at none."""
+    lines: dict[tuple[str | None, int | None], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for each in code:
+        place = sources.place(each.places)
+        at = lines[(place.file, place.line) if place else (None, None)]
+        for event, count in each.costs.items():
+            at[event] += count
+    return replace(measures, lines=tuple(LineCost(*key, dict(costs)) for key, costs in lines.items()))
+
+
+def medians(per_launch: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Metric -> median over the launches that have it."""
+    names = {name for metrics in per_launch for name in metrics}
+    return {name: median(metrics[name] for metrics in per_launch if name in metrics) for name in sorted(names)}
+
+
+def total(measures: Measures, event: str) -> float:
+    """``event`` over all lines and none."""
+    return sum(line.costs.get(event, 0) for line in measures.lines)
+
+
+def _numbers(metrics: Mapping[str, Value]) -> Iterable[tuple[str, float]]:
+    for name, value in metrics.items():
+        # NaN is the tools' "not available"
+        if isinstance(value, int | float) and value == value and abs(value) != float("inf"):
+            yield name, float(value)
+
+
+def _interval_cycles(metrics: Mapping[str, Value]) -> float | None:
+    """Cycles between two samples of a scheduler: told, or 2^(5 + setting)."""
+    numbers = dict(_numbers(metrics))
+    if numbers.get("smsp__pcsamp_interval_cycles"):
+        return numbers["smsp__pcsamp_interval_cycles"]
+    setting = numbers.get("smsp__pcsamp_interval")
+    return None if setting is None else 2.0 ** (5 + setting)
+
+
+def _add(merged: dict[_Key, CodeCost], detail: LaunchDetail, interval: float) -> None:
+    for each in detail.code:
+        key = (each.function, each.offset, each.places)
+        costs = _with_derived(each.costs, interval)
+        before = merged.get(key)
+        if before:
+            costs = {event: before.costs.get(event, 0) + costs.get(event, 0) for event in {**before.costs, **costs}}
+        merged[key] = replace(each, costs=costs)
+
+
+def _with_derived(costs: Mapping[str, float], interval: float) -> dict[str, float]:
+    derived = {name: count for name, count in costs.items() if count and not _NO_COUNT.match(name)}
+    if "samples" in costs:
+        stalled = costs["samples"] - sum(costs.get(reason, 0) for reason in NOT_STALLED)
+        derived |= {STALLED_SAMPLES: stalled, STALLED_CYCLES: stalled * interval}
+    if "Ir" in costs:
+        derived[ESTIMATED_CYCLES] = estimated_cycles(costs)
+    return derived
+
+
+def _without_cycles(code: Iterable[CodeCost]) -> tuple[CodeCost, ...]:
+    return tuple(replace(each, costs={k: n for k, n in each.costs.items() if k != STALLED_CYCLES}) for each in code)

@@ -1,0 +1,115 @@
+"""From a profile and source texts to everything that is said about them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from analysis import doctor, evidence, hotspots, measures, roofline, stalls
+from analysis.attribute import by_source
+from analysis.places import Sources, files_used, resolve
+from analysis.types import Analysis, CodeCost, Kernel, KernelAnalysis, Launch, Measures, Profile
+from optimas_web.errors import UserError
+
+LEAST_SHARE = 0.001
+"""Functions of a whole run that cost less are not listed, unless they stand in the user's sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """A kernel with its counts, before it is known which source lines they lie on."""
+
+    kernel: Kernel
+    measures: Measures
+    code: tuple[CodeCost, ...]
+
+
+def analyse(
+    profile: Profile, sources: Mapping[str, str], *, kernels: str | None = None, threshold: float = hotspots.HOT
+) -> Analysis:
+    """Everything that ``profile`` says, with ``sources`` (path -> text) in front of the texts it brought itself.
+
+    ``kernels``: a regular expression; only kernels whose mangled, whole or short name it is found in are kept. Ranks,
+    shares and labels are those of the whole profile, weights those of the kernels kept. ``threshold``: share of
+    the cost that the hot kernels hold. Raises UserError when ``kernels`` is no regular expression.
+    """
+    chosen = _compiled(kernels)
+    gathered = _gather(profile, threshold)
+    found = resolve(sources, profile.sources, files_used(cost for each in gathered for cost in each.code))
+    if profile.cost_unit == "cycle":
+        profile = by_source(profile, found)
+        gathered = _gather(profile, threshold)
+    listed = _listed(profile, gathered, found)
+    looked = [_look(each, profile, found) for each in listed]
+    labelled = evidence.collect(looked, _totals(profile, gathered))
+    complete = [replace(each.analysis, evidence=labelled.get(each.analysis.kernel.mangled, ())) for each in looked]
+    analysed = Analysis(profile, _kept(complete, chosen), (), found.texts)
+    return replace(analysed, doctor=doctor.examine(analysed, found, unlisted=len(gathered) - len(listed)))
+
+
+def _compiled(pattern: str | None) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern or "")
+    except re.error as error:
+        raise UserError(
+            f"{pattern!r} is not a regular expression: {error}.", "Give a part of the kernel's name."
+        ) from None
+
+
+def _gather(profile: Profile, threshold: float) -> list[_Gathered]:
+    launches = {launch.index: launch for launch in profile.launches}
+    return [
+        _Gathered(kernel, *measures.gather(_launches(kernel, launches), roofline.wanted))
+        for kernel in hotspots.rank(profile, threshold)
+    ]
+
+
+def _launches(kernel: Kernel, launches: Mapping[int, Launch]) -> list[Launch]:
+    return [launches[index] for index in kernel.launches]
+
+
+def _listed(profile: Profile, gathered: Sequence[_Gathered], sources: Sources) -> list[_Gathered]:
+    if not profile.whole_run:
+        return list(gathered)
+    return [
+        each
+        for each in gathered
+        if each.kernel.hot
+        or (each.kernel.share or 0.0) >= LEAST_SHARE
+        or any(place.file in sources.keys for cost in each.code for place in cost.places)
+    ]
+
+
+def _look(each: _Gathered, profile: Profile, sources: Sources) -> evidence.Looked:
+    placed = measures.with_lines(each.measures, each.code, sources)
+    roof = roofline.of(placed, profile.cost_unit)
+    found = KernelAnalysis(each.kernel, roof, stalls.of(placed, sources), (), placed)
+    return evidence.Looked(found, stalls.waits_for(each.code, sources))
+
+
+def _totals(profile: Profile, gathered: Sequence[_Gathered]) -> dict[str, float]:
+    if not profile.whole_run:
+        return {}
+    totals: Counter[str] = Counter()
+    for each in gathered:
+        for cost in each.code:
+            totals.update(cost.costs)
+    return dict(totals)
+
+
+def _kept(kernels: Sequence[KernelAnalysis], chosen: re.Pattern[str]) -> tuple[KernelAnalysis, ...]:
+    kept = [each for each in kernels if any(map(chosen.search, _names(each.kernel)))]
+    if len(kept) == len(kernels):
+        return tuple(kept)
+    weighed = evidence.offered(
+        (item for each in kernels for item in each.evidence), {each.kernel.mangled for each in kept}
+    )
+    return tuple(
+        replace(each, evidence=tuple(item for item in weighed if item.kernel == each.kernel.mangled)) for each in kept
+    )
+
+
+def _names(kernel: Kernel) -> tuple[str, str, str]:
+    return kernel.mangled, kernel.name, kernel.short_name

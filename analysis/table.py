@@ -1,0 +1,111 @@
+"""An analysis as plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from analysis.types import Analysis, DoctorNote, Evidence, KernelAnalysis, Profile, StallLine, Stalls
+
+LINES_SHOWN = 8
+KERNELS_SHOWN = 20
+
+
+def render(analysis: Analysis) -> str:
+    """What ``analyze`` prints: kernels, then of each hot one roofline, lines and evidence, then the doctor's notes."""
+    hot = [each for each in analysis.kernels if each.kernel.hot] or list(analysis.kernels[:1])
+    blocks = [_head(analysis.profile), _kernels(analysis), *(_kernel(each) for each in hot), _doctor(analysis.doctor)]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _head(profile: Profile) -> str:
+    device = f" on {profile.device.name}" if profile.device and profile.device.name else ""
+    things = "launches" if profile.cost_unit == "ns" else "functions"
+    return f"{profile.tool}{device}: {len(profile.launches)} {things}"
+
+
+def _kernels(analysis: Analysis) -> str:
+    timed = analysis.profile.cost_unit == "ns"
+    of = "of the whole run" if analysis.profile.whole_run else "among profiled launches"
+    unit = "us" if timed else "cycles"
+    rows = [("", f"share {of}", "launches", f"total {unit}", f"median {unit}", "kernel")]
+    shown = analysis.kernels[:KERNELS_SHOWN]
+    for each in shown:
+        kernel = each.kernel
+        rows.append(
+            (
+                "hot" if kernel.hot else "",
+                _percent(kernel.share),
+                f"{kernel.launch_count}",
+                _amount(kernel.total_cost, timed),
+                _amount(kernel.median_cost, timed),
+                kernel.name,
+            )
+        )
+    more = f"\n{len(shown)} of {len(analysis.kernels)} shown" if len(shown) < len(analysis.kernels) else ""
+    return _columns(rows) + more
+
+
+def _kernel(each: KernelAnalysis) -> str:
+    parts = [
+        f"== {each.kernel.name}",
+        f"Roofline: {each.roofline.bound}. {each.roofline.reason}{_saved(each.roofline.at_most_saved)}",
+        _lines(each.stalls) if each.stalls else "Lines: nothing was sampled.",
+        _evidence(each.evidence),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _saved(share: float | None) -> str:
+    return "" if share is None else f" At most {share:.0%} of its time can be saved at this traffic and work."
+
+
+def _lines(stalls: Stalls) -> str:
+    shown = stalls.lines[:LINES_SHOWN]
+    of = f", {len(shown)} of {len(stalls.lines)} shown" if len(shown) < len(stalls.lines) else ""
+    rows = [_line(line) for line in shown]
+    return f"Lines by {stalls.unit} ({stalls.total:,.0f} in all{of}):\n{_columns(rows)}"
+
+
+def _line(line: StallLine) -> tuple[str, ...]:
+    place = f"{line.file}:{line.line}" if line.file else "unknown"
+    reasons = ", ".join(f"{name} {share:.0%}" for name, share in list(line.reasons.items())[:3] if share >= 0.01)
+    return "", _percent(line.share), f"{line.value:,.0f}", place, _short(line.text.strip(), 60), reasons
+
+
+def _evidence(evidence: Sequence[Evidence]) -> str:
+    if not evidence:
+        return "Evidence: none."
+    return "\n".join(["Evidence, with its weight:", *map(_statement, evidence)])
+
+
+def _statement(item: Evidence) -> str:
+    said = "the roofline above." if item.kind == "roofline" else item.statement
+    return f"  {item.label}  {item.weight:.1%}  {said}"
+
+
+def _doctor(notes: Iterable[DoctorNote]) -> str:
+    lines = [f"  {note.severity}: {note.message}\n    {note.remedy}" for note in notes]
+    return "\n".join(["Doctor:", *lines]) if lines else ""
+
+
+def _percent(share: float | None) -> str:
+    return "not known" if share is None else f"{share:.1%}"
+
+
+def _amount(cost: float | None, timed: bool) -> str:
+    if cost is None:
+        return "not known"
+    return f"{cost / 1000:,.2f}" if timed else f"{cost:,.0f}"
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest cell; the last one is left ragged."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)] if rows else []
+    return "\n".join(
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
+        for row in rows
+    )
