@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from evaluation.types import SanitizerFinding
 
@@ -41,22 +40,23 @@ def _function(stack: str) -> str:
     return (own or [name for name, _ in frames] or ["?"])[0]
 
 
-def memcheck_findings(tool: str, log: str) -> tuple[SanitizerFinding, ...]:
-    """Findings of one compute-sanitizer tool. Its lines begin with ``=========``; a kernel's frame says ``at``."""
-    return tuple(dict.fromkeys(_device_findings(tool, log)))
+_DEVICE_ENTRY = re.compile(r"^========= (\S.*)$")
+_DEVICE_PLACE = re.compile(r"\bat (?:0x[0-9a-f]+ in )?(\S.*?)\+0x[0-9a-f]+")
+_NO_FINDING = ("COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK SUMMARY", "LEAK SUMMARY", "Target application")
 
 
-def _device_findings(tool: str, log: str) -> Iterator[SanitizerFinding]:
-    lines = [line.removeprefix("=========").rstrip() for line in log.splitlines() if line.startswith("=========")]
-    for number, line in enumerate(lines):
-        if not (
-            match := re.match(
-                r"^ (?:Error: |Warning: )?([A-Z][^:]*?(?: hazard|read|write|access|error|memory)\b.*)", line
-            )
-        ):
-            continue
-        below = " ".join(lines[number + 1 : number + 4])
-        place = re.search(r"\bat (?:0x[0-9a-f]+ in )?(.+?)(?:\+0x[0-9a-f]+| in \S+:\d+|$)", below)
-        yield SanitizerFinding(
-            tool, _VALUES.sub("N", match[1]).split(" by ")[0].strip(), place[1].strip() if place else "?"
-        )
+def device_findings(tool: str, log: str) -> tuple[SanitizerFinding, ...]:
+    """Findings of one compute-sanitizer tool: an entry starts right behind ``=========``, its details are indented."""
+    lines = log.splitlines()
+    starts = [n for n, line in enumerate(lines) if _DEVICE_ENTRY.match(line)]
+    entries = ("\n".join(lines[a:b]) for a, b in zip(starts, [*starts, len(lines)][1:], strict=True))
+    return tuple(dict.fromkeys(found for entry in entries if (found := _device_finding(tool, entry))))
+
+
+def _device_finding(tool: str, entry: str) -> SanitizerFinding | None:
+    first = entry.splitlines()[0].removeprefix("========= ")
+    message = first.removeprefix("Error: ").removeprefix("Warning: ")
+    if message.startswith(_NO_FINDING):
+        return None
+    place = _DEVICE_PLACE.search(entry)
+    return SanitizerFinding(tool, _VALUES.sub("N", message.split(" at ")[0]).strip(), place[1] if place else "?")
