@@ -11,6 +11,7 @@ import bz2
 import gzip
 import io
 import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -22,7 +23,7 @@ from typing import BinaryIO
 from optimas_web.errors import UserError
 from projects import names, tarred, zipped
 from projects.types import SnapshotLimits
-from projects.unpacking import LINK, PIECE, Budget, Member, too_many
+from projects.unpacking import LINK, PIECE, Budget, Member
 
 # xz -9 needs 65 MiB to unpack; a header may ask for 4 GiB.
 XZ_MEMORY = 128 * 1024**2
@@ -33,8 +34,8 @@ OTHER_PACKERS = {
     b"\x1f\x9d": "packed with compress",
 }
 DAMAGED = (
-    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, OSError, EOFError, NotImplementedError,
-    ValueError, OverflowError,
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error, OSError, EOFError,
+    NotImplementedError, ValueError, OverflowError,
 )  # fmt: skip
 
 
@@ -45,7 +46,7 @@ def members(stream: BinaryIO, limits: SnapshotLimits) -> Iterator[Member]:
     their bytes, encryption, damage, and anything that unpacks to more than the limits. So does ``Member.read``.
     """
     with _damage_told():
-        yield from _together(_entries(stream, limits), limits)
+        yield from _together(_entries(stream, limits))
 
 
 @contextmanager
@@ -57,13 +58,11 @@ def _damage_told() -> Iterator[None]:
         raise UserError(f"The archive is damaged or cut off{detail}.", "Pack it again, and upload it again.") from error
 
 
-def _together(entries: Iterator[Member], limits: SnapshotLimits) -> Iterator[Member]:
+def _together(entries: Iterator[Member]) -> Iterator[Member]:
     """The entries, without what only shows when they are seen together."""
     seen: dict[str, str] = {}
     for member in entries:
         where = names.shown(member.path)
-        if len(seen) >= limits.entries:
-            raise too_many(limits.entries, "entries in the archive", member.path)
         for folder in names.folders_of(member.path):
             if seen.get(folder) == LINK:
                 raise UserError(f"{where} goes through the link {names.shown(folder)}.", "Pack files, not links.")

@@ -14,11 +14,14 @@ from typing import Protocol
 from optimas_web.errors import UserError
 from projects import names
 from projects.types import SnapshotLimits
-from projects.unpacking import LINK, NOT_A_FILE, PIECE, Budget, Member, size, too_large
+from projects.unpacking import LINK, NOT_A_FILE, PIECE, Budget, Member, size, too_large, too_many
 
 BLOCK = tarfile.BLOCKSIZE
 # A long name or a set of extended attributes; names end at 4096 bytes.
 EXTENSION_BYTES = 64 * 1024
+EXTENSIONS = (
+    tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK,
+)  # fmt: skip
 
 
 class Readable(Protocol):
@@ -59,26 +62,32 @@ class Tape:
 
 def entries(tape: Tape, limits: SnapshotLimits) -> Iterator[Member]:
     renamed: dict[str, str] = {}
+    count = 0
     for info in _headers(tape):
-        length = int(renamed.get("size", info.size))
-        if not 0 <= length <= 2**63:
-            raise UserError(f"{names.shown(info.name)} declares a length of {length}.", "Pack it again.")
-        if info.type in (tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME):
+        if info.type in EXTENSIONS:
             renamed |= _extension(tape, info)
             continue
-        if info.type in (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK):
-            _extension(tape, info)
-            continue
-        tape.entry = renamed.get("path", info.name)
+        info.name = renamed.get("path", info.name)
+        info.size = int(renamed.get("size", info.size))
         renamed = {}
-        if not info.isdir():
-            path = names.clean(tape.entry)
-            left_out = _left_out(info)
-            unread = _Unread(tape, 0 if left_out else length, path, limits)
-            yield Member(path, left_out, unread.read)
-            unread.finish()
-        else:
-            names.clean(tape.entry + "/.keep")
+        count += 1
+        if count > limits.entries:
+            raise too_many(limits.entries, "entries in the archive", info.name)
+        yield from _member(tape, info, limits)
+
+
+def _member(tape: Tape, info: tarfile.TarInfo, limits: SnapshotLimits) -> Iterator[Member]:
+    """The entry, unless it is a folder; afterwards the tape stands at the next header."""
+    tape.entry = info.name
+    if info.isdir():
+        names.clean(info.name + "/file")
+        return
+    path = names.clean(info.name)
+    left_out = _left_out(info)
+    has_content = info.isreg() or info.type not in tarfile.SUPPORTED_TYPES
+    unread = _Unread(tape, info.size if has_content else 0, path, limits)
+    yield Member(path, left_out, unread.read)
+    unread.finish()
 
 
 @dataclass
@@ -90,6 +99,10 @@ class _Unread:
     path: str
     limits: SnapshotLimits
     done: int = 0
+
+    def __post_init__(self) -> None:
+        if self.length < 0:
+            raise UserError(f"{names.shown(self.path)} declares a length below 0.", "Pack it again.")
 
     def read(self) -> bytes:
         if self.length > self.limits.file_bytes:
@@ -108,20 +121,21 @@ def _padded(length: int) -> int:
 
 def _headers(tape: Tape) -> Iterator[tarfile.TarInfo]:
     """Headers up to the end mark. What stands between two headers must be taken before the next one is asked for."""
-    first = True
+    yield _first_header(tape)
     while any(block := tape.take(BLOCK)):
         if len(block) < BLOCK:
             raise EOFError("it ends in the middle of a header")
-        try:
-            yield tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-        except tarfile.HeaderError as error:
-            if first:
-                raise UserError("The file is neither a zip nor a tar archive.", "Pack it as zip or tar.gz.") from error
-            raise
-        first = False
+        yield tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
     if not block:
         raise EOFError("it has no end mark")
     tape.run_out()
+
+
+def _first_header(tape: Tape) -> tarfile.TarInfo:
+    try:
+        return tarfile.TarInfo.frombuf(tape.take(BLOCK), "utf-8", "surrogateescape")
+    except tarfile.HeaderError as error:
+        raise UserError("The file is no zip or tar archive, or an empty one.", "Pack it as zip or tar.gz.") from error
 
 
 def _left_out(info: tarfile.TarInfo) -> str:
@@ -134,14 +148,14 @@ def _left_out(info: tarfile.TarInfo) -> str:
 
 def _extension(tape: Tape, info: tarfile.TarInfo) -> dict[str, str]:
     """What an extension header says about the next entry: its long name, or its pax records."""
-    if info.size > EXTENSION_BYTES:
+    if not 0 <= info.size <= EXTENSION_BYTES:
         raise UserError(
             f"An extension header of the archive has {size(info.size)}.", "Pack it again without attributes."
         )
     data = tape.whole(_padded(info.size))[: info.size]
     if info.type == tarfile.GNUTYPE_LONGNAME:
         return {"path": data.partition(b"\0")[0].decode("utf-8", "surrogateescape")}
-    return _pax_records(data) if info.type == tarfile.XHDTYPE else {}
+    return _pax_records(data) if info.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE) else {}
 
 
 def _pax_records(data: bytes) -> dict[str, str]:

@@ -10,7 +10,7 @@ from projects import names
 from projects.types import SnapshotLimits
 
 LINK = "a link"
-NOT_A_FILE = "a device, pipe or socket"
+NOT_A_FILE = "no regular file (a device, a pipe)"
 PIECE = 64 * 1024
 SOURCES_ONLY = "Upload the sources only; let the program make or find its data."
 

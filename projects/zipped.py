@@ -14,6 +14,8 @@ from projects.types import SnapshotLimits
 from projects.unpacking import LINK, NOT_A_FILE, PIECE, Budget, Member, too_large, too_many
 
 CENTRAL_ENTRY = b"PK\x01\x02"
+# What an entry of the table of contents may take on average.
+ENTRY_BYTES = 1024
 
 
 class _CountedDirectory(io.RawIOBase):
@@ -23,7 +25,10 @@ class _CountedDirectory(io.RawIOBase):
         self.stream, self.most = stream, most
 
     def read(self, count: int | None = -1, /) -> bytes:
-        data = self.stream.read(-1 if count is None else count)
+        count = -1 if count is None else count  # -1 is only asked for close to the end, looking for the table
+        if count > self.most * ENTRY_BYTES:
+            raise zipfile.BadZipFile("its table of contents is too long")
+        data = self.stream.read(count)
         if data.count(CENTRAL_ENTRY) > self.most:
             start = data.rfind(CENTRAL_ENTRY)
             name_bytes = int.from_bytes(data[start + 28 : start + 30], "little")
