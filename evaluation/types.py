@@ -120,12 +120,17 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """A part of the output seen to vary between runs of the original (or given in optimas.toml)."""
+    """A part of the output seen to vary between runs of the original (or given in optimas.toml).
+
+    What the pattern's groups match is masked, or all of the match when it has none. ``lines``: the lines it holds for,
+    whole lines, counted from 1; empty means anywhere.
+    """
 
     stream: Literal["stdout", "stderr"]
     pattern: str
     origin: Literal["seen", "declared"]
     example: str = ""
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
