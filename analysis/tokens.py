@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from typing import Literal, cast
 
@@ -48,6 +49,7 @@ class Token:
     line: int
 
 
+@lru_cache(maxsize=64)
 def tokens(text: str) -> tuple[Token, ...]:
     """All tokens in order, comments included. Never fails: an unclosed comment or string ends with its line or text."""
     return tuple(_scan(text))
@@ -55,7 +57,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 
 def code(text: str) -> tuple[Token, ...]:
     """The tokens that a compiler acts on: everything but comments."""
-    return tuple(token for token in _scan(text) if token.kind != "comment")
+    return tuple(token for token in tokens(text) if token.kind != "comment")
 
 
 def words(text: str) -> tuple[str, ...]:

@@ -1,0 +1,150 @@
+"""What runs, times, checks and prints stays: main, host code, launches, preprocessor lines, timers, input and output.
+
+It does not rest on line numbers: whatever the other rules allow, these parts are compared token by token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+
+from analysis.source import functions
+from analysis.tokens import Token, code, words
+from optimizer.structure import Match, changed_files, matched, open_matches, original_line
+from optimizer.types import GuardContext, Severity, Violation
+
+RULE = "harness"
+DEFAULT: Severity = "block"
+WORDS = (
+    "Do not touch main, host code, timers, verification, input and output, launch configurations (<<<...>>>) or repeat "
+    "counts. Add or change no preprocessor line; only unroll pragmas are free."
+)
+
+_FREE_PRAGMA = re.compile(r"^#pragma (?:(?:GCC |clang loop )?(?:no)?unroll\b|GCC ivdep$|omp simd\b)")
+# Calls that measure, print, read, write or end the program, or talk to the driver.
+_WATCHED_CALL = re.compile(
+    r"^(?:main|v?[fsd]?n?printf|f?puts|f?putc|putchar|f?scanf|fopen|freopen|fclose|fread|fwrite|fflush|open|close|read|write"
+    r"|mmap|clock|clock64|time|gettimeofday|clock_gettime|__?rdtscp?|omp_get_wtime|_?exit|_Exit|quick_exit|abort|atexit"
+    r"|system|popen|fork|vfork|exec[lv]p?e?|kill|raise|signal|sleep|usleep|nanosleep|getenv|setenv|putenv|_Pragma"
+    r"|cu(?:da)?[A-Z]\w*|nvtx\w+)$"
+)
+_WATCHED_NAME = frozenset({"chrono", "cout", "cerr", "clog", "ofstream", "ifstream", "fstream", "_Pragma"})
+
+
+def check(before: Mapping[str, str], after: Mapping[str, str], context: GuardContext) -> list[Violation]:
+    found: list[Violation] = []
+    for file in changed_files(before, after):
+        old, new = before[file], after[file]
+        pairs = open_matches(old, new, file, context.regions)
+        place = _placer(file, old, new)
+        found += [place(*each) for each in _sequences(old, new)]
+        found += [place(*each) for each in _host_functions(old, new, pairs)]
+        found += [place(*each) for each in _declarations(old, new)]
+        found += [place(*each) for each in _watched(old, new, pairs)]
+    return found
+
+
+Finding = tuple[str, int, bool]
+"""What, at which line, and whether that line is one of the new text."""
+
+
+def _placer(file: str, before: str, after: str) -> Callable[[str, int, bool], Violation]:
+    def place(what: str, line: int, new: bool) -> Violation:
+        here = original_line(before, after, line) if new else line
+        return Violation(RULE, DEFAULT, file, here, f"{what} (line {here} of {file}).")
+
+    return place
+
+
+def _sequences(before: str, after: str) -> Iterator[Finding]:
+    """Preprocessor lines and launches, in order."""
+    for what, reader in (("preprocessor line", _directives), ("launch configuration", _launches)):
+        old, new = reader(code(before)), reader(code(after))
+        matcher = SequenceMatcher(None, [text for text, _ in old], [text for text, _ in new], autojunk=False)
+        for tag, i, _, k, m in matcher.get_opcodes():
+            if tag == "insert":
+                yield f"The {what} `{new[k][0]}` is added", new[k][1], True
+            elif tag != "equal":
+                to = f"changes to `{new[k][0]}`" if m > k else "is removed"
+                yield f"The {what} `{old[i][0]}` {to}", old[i][1], False
+
+
+def _directives(found: Sequence[Token]) -> list[tuple[str, int]]:
+    return [
+        (token.text, token.line) for token in found if token.kind == "directive" and not _FREE_PRAGMA.match(token.text)
+    ]
+
+
+def _launches(found: Sequence[Token]) -> list[tuple[str, int]]:
+    launches, start = [], -1
+    for position, token in enumerate(found):
+        if token.text == "<<<" and start < 0:
+            start = max(position - 1, 0)
+        elif token.text == ">>>" and start >= 0:
+            launches.append((" ".join(each.text for each in found[start : position + 1]), found[start].line))
+            start = -1
+    return launches
+
+
+def _host_functions(before: str, after: str, open_: Sequence[Match]) -> Iterator[Finding]:
+    free = {pair.before.start for pair in open_ if pair.before and pair.before.name != "main"}
+    for old, new in ((pair.before, pair.after) for pair in matched(before, after)):
+        if old is None or old.start in free or old.kind != "host":
+            continue  # kernels and device functions outside the regions are the rule "region"
+        if new is None or words(before[old.start : old.end]) != words(after[new.start : new.end]):
+            yield f"{'' if old.name == 'main' else 'The host function '}{old.qualified} changes", old.first_line, False
+
+
+def _declarations(before: str, after: str) -> Iterator[Finding]:
+    """Everything that is in no function: types, globals, constants."""
+    old, new = _between(before), _between(after)
+    matcher = SequenceMatcher(None, [token.text for token in old], [token.text for token in new], autojunk=False)
+    for tag, i, j, k, m in matcher.get_opcodes():
+        if tag == "insert":
+            yield f"Code outside all functions is added: `{_some(new[k:m])}`", new[k].line, True
+        elif tag != "equal":
+            yield f"Code outside all functions changes: `{_some(old[i:j])}`", old[i].line, False
+
+
+def _between(text: str) -> list[Token]:
+    spans = iter([(each.start, each.end) for each in functions(text)] + [(len(text), len(text))])
+    start, end = next(spans)
+    kept = []
+    for token in code(text):
+        while token.start >= end < len(text):
+            start, end = next(spans)
+        if token.start < start and token.kind != "directive":
+            kept.append(token)
+    return kept
+
+
+def _some(found: Sequence[Token]) -> str:
+    return " ".join(token.text for token in found[:8])
+
+
+def _watched(before: str, after: str, open_: Sequence[Match]) -> Iterator[Finding]:
+    """Timers, input, output and driver calls inside the functions that may change: exactly as many as before."""
+    for old, new in ((pair.before, pair.after) for pair in open_):
+        if old is None or new is None:
+            continue
+        one, two = _calls(before[old.body : old.end]), _calls(after[new.body : new.end])
+        had, has = Counter(name for name, _ in one), Counter(name for name, _ in two)
+        for name, line in two:
+            if has[name] > had[name]:
+                yield f"{old.qualified} now uses {name}", new.body_first_line + line - 1, True
+                break
+        gone = sorted((had - has).keys())
+        if gone:
+            yield f"{old.qualified} no longer uses {gone[0]}", old.first_line, False
+
+
+def _calls(body: str) -> list[tuple[str, int]]:
+    found = code(body)
+    following = [token.text for token in found[1:]] + [""]
+    return [
+        (token.text, token.line)
+        for token, after in zip(found, following, strict=True)
+        if token.kind == "name" and (token.text in _WATCHED_NAME or (after == "(" and _WATCHED_CALL.match(token.text)))
+    ]

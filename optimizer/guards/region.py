@@ -1,0 +1,85 @@
+"""Changed lines lie inside the functions that may change, and those still end where they did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from analysis.align import Hunk, hunks
+from analysis.source import Function
+from optimizer.structure import Match, brace_problem, changed_files, open_macros, open_matches, outside
+from optimizer.types import GuardContext, Region, Severity, Violation
+
+RULE = "region"
+DEFAULT: Severity = "block"
+WORDS = (
+    "Change only lines of {targets}, as listed under the allowed lines. Everything else stays as it is, byte for byte."
+)
+
+
+def check(before: Mapping[str, str], after: Mapping[str, str], context: GuardContext) -> list[Violation]:
+    found = [
+        Violation(
+            RULE,
+            DEFAULT,
+            file,
+            1,
+            f"{file} is {'added' if file in after else 'removed'}; only existing files may change.",
+        )
+        for file in sorted(before.keys() ^ after.keys())
+    ]
+    macros = open_macros(before.values())
+    for file in changed_files(before, after):
+        pairs = open_matches(before[file], after[file], file, context.regions)
+        unsure = list(_unsure(file, before[file], after[file], pairs, macros))
+        found += unsure or _moved(file, before[file], after[file], pairs, context.regions)
+    return found
+
+
+def _unsure(file: str, before: str, after: str, pairs: Sequence[Match], macros: frozenset[str]) -> Iterator[Violation]:
+    """Functions of which it is not certain where they begin and end, among those that the change touches."""
+    for old, new in ((pair.before, pair.after) for pair in pairs):
+        assert old is not None, "open functions exist in the original"
+        if new is not None and before[old.start : old.end] == after[new.start : new.end]:
+            continue
+        problem = _problem(old, new, after, macros)
+        if problem:
+            message = f"{old.qualified} ({file}:{old.first_line}) cannot be checked: {problem}."
+            yield Violation(RULE, DEFAULT, file, old.first_line, message, cannot_check=True)
+
+
+def _problem(old: Function, new: Function | None, after: str, macros: frozenset[str]) -> str:
+    if old.uncertain:
+        return "the parser is not sure of the original (macros or conditionals split it)"
+    if new is None:
+        return "it is not found after the edit"
+    if new.uncertain:
+        return "the parser is not sure of it after the edit"
+    return brace_problem(after, new, macros)
+
+
+def _moved(file: str, before: str, after: str, pairs: Sequence[Match], regions: Sequence[Region]) -> list[Violation]:
+    old = outside(before, [pair.before for pair in pairs if pair.before])
+    new = outside(after, [pair.after for pair in pairs if pair.after])
+    if old == new:
+        return []
+    here = [region for region in regions if region.file == file]
+    changed = hunks(before, after)
+    strays = [line for hunk in changed for line in _strays(hunk, here)]
+    allowed = (
+        ", ".join(f"{region.function} ({region.first}-{region.last})" for region in here) or "nothing in this file"
+    )
+    if strays:
+        return [
+            Violation(RULE, DEFAULT, file, line, f"Line {line} of {file} may not change; allowed: {allowed}.")
+            for line in strays
+        ]
+    line = changed[-1].lines[-1]
+    message = f"The edit near line {line} of {file} reaches beyond the function it is in; allowed: {allowed}."
+    return [Violation(RULE, DEFAULT, file, line, message)]
+
+
+def _strays(hunk: Hunk, here: Sequence[Region]) -> list[int]:
+    """The first line of a hunk that lies in no region, if there is one."""
+    outside_all = (line for line in hunk.lines if not any(region.first <= line <= region.last for region in here))
+    first = next(outside_all, None)
+    return [] if first is None else [first]
