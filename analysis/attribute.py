@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.measures import estimated_cycles
+from analysis.measures import ESTIMATED_CYCLES
 from analysis.places import Sources
 from analysis.source import Function, function_at, functions
 from analysis.types import CodeCost, Launch, LaunchDetail, Place, Profile
@@ -25,7 +25,8 @@ def by_source(profile: Profile, sources: Sources) -> Profile:
 
     Callgrind books a line under the machine function it was compiled into (``fn=``). Here a line goes to the source
     function that contains it; a line of a foreign header goes to the source function of its machine function. Names
-    are those of the machine function when one is compiled from that source function alone. No cost is lost.
+    are those of the machine function when one is compiled from that source function alone. Launches of source
+    functions have our name of their file; the others keep the tool's. No cost is lost.
     """
     owners = {key: functions(text) for key, text in sources.texts.items() if key in sources.keys.values()}
     code: dict[_Owner, list[CodeCost]] = defaultdict(list)
@@ -57,7 +58,7 @@ def _home(launch: Launch, owned: Iterable[tuple[CodeCost, _Owner | None]]) -> _O
     weights: Counter[_Owner] = Counter()
     for each, owner in owned:
         if owner:
-            weights[owner] += int(estimated_cycles(each.costs))
+            weights[owner] += int(each.costs.get(ESTIMATED_CYCLES, 0))
     plain = launch.short_name.rpartition("::")[2]
     return max(weights, key=lambda owner: (owner.function.name == plain, weights[owner]), default=None)
 
@@ -84,8 +85,9 @@ def _launch(owner: _Owner, costs: Sequence[CodeCost], homes: Sequence[Launch]) -
         short_name=named[0].short_name if len(named) == 1 else name,
         grid=None,
         block=None,
-        cost=sum(estimated_cycles(each.costs) for each in costs),
+        cost=sum(each.costs.get(ESTIMATED_CYCLES, 0) for each in costs),
         load=lambda: detail,
+        file=owner.file,
     )
 
 

@@ -18,7 +18,7 @@ MISSES = ("D1mr", "D1mw", "DLmr", "DLmw")
 def examine(analysis: Analysis, sources: Sources, *, unlisted: int = 0) -> tuple[DoctorNote, ...]:
     """Notes on ``analysis``, the gravest first. ``unlisted``: how many functions are too cheap to be listed."""
     specific = _on_callgrind if analysis.profile.cost_unit == "cycle" else _on_gpu
-    notes = [*_on_any(analysis, sources, unlisted), *specific(analysis)]
+    notes = [*_on_any(analysis, sources, unlisted), *specific(analysis, sources)]
     return tuple(sorted(notes, key=lambda note: ("error", "warning", "info").index(note.severity)))
 
 
@@ -68,13 +68,14 @@ def _again(analysis: Analysis) -> str:
     return CALLGRIND if analysis.profile.cost_unit == "cycle" else ncu(analysis)
 
 
-def _on_callgrind(analysis: Analysis) -> Iterator[DoctorNote]:
+def _on_callgrind(analysis: Analysis, sources: Sources) -> Iterator[DoctorNote]:
     yield DoctorNote(
         "info",
         "roofline",
         "A CPU profile has no roofline: Callgrind counts neither floating-point operations nor memory traffic.",
         "For a kernel on a GPU: ncu --set full --import-source yes -o report ./program",
     )
+    yield from _on_hot_functions(analysis, sources)
     events = {event for each in analysis.kernels for line in each.measures.lines for event in line.costs}
     if analysis.kernels and not events & set(MISSES):
         yield DoctorNote(
@@ -92,7 +93,19 @@ def _on_callgrind(analysis: Analysis) -> Iterator[DoctorNote]:
         )
 
 
-def _on_gpu(analysis: Analysis) -> Iterator[DoctorNote]:
+def _on_hot_functions(analysis: Analysis, sources: Sources) -> Iterator[DoctorNote]:
+    costs = [(launch.cost or 0.0, launch.file in sources.texts) for launch in analysis.profile.launches]
+    own, everything = sum(cost for cost, ours in costs if ours), sum(cost for cost, _ in costs)
+    if own:
+        yield DoctorNote(
+            "info" if own >= 0.5 * everything else "warning",
+            "kernels",
+            f"Hot functions are chosen among those in the sources, which hold {own / everything:.0%} of all cycles.",
+            "When that is little, profile a larger input: libraries and the start of the program weigh less then.",
+        )
+
+
+def _on_gpu(analysis: Analysis, sources: Sources) -> Iterator[DoctorNote]:
     yield from _on_the_run(analysis)
     kernels = analysis.kernels
     if kernels and not any(each.measures.samples for each in kernels):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import fsum
 
 from analysis import hotspots, roofline
-from analysis.measures import CYCLES, ESTIMATED_CYCLES
+from analysis.measures import CYCLE_WEIGHTS, ESTIMATED_CYCLES
 from analysis.statements import ACHIEVED, Looked, drafts, noise_floor
 from analysis.types import Analysis, Evidence, Kernel, Measures, SourceKind
 
@@ -88,7 +88,7 @@ def measure(
     the one kernel, per launch. None: not measured there.
     """
     found = hotspots.named((each.kernel for each in analysis.kernels), kernel or item.kernel)
-    if item.metric in CYCLES or item.metric == ESTIMATED_CYCLES:
+    if item.metric in CYCLE_WEIGHTS or item.metric == ESTIMATED_CYCLES:
         return _on_lines(item, [each.measures for each in analysis.kernels], lines, 1)
     if found is None:
         return None

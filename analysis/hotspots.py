@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -13,17 +13,18 @@ HOT = 0.8
 _ROUNDING = 1e-12
 
 
-def rank(profile: Profile, threshold: float = HOT) -> tuple[Kernel, ...]:
+def rank(profile: Profile, threshold: float = HOT, among: Collection[str] | None = None) -> tuple[Kernel, ...]:
     """All kernels of ``profile``, costliest first; hot are the fewest that together hold ``threshold`` of the cost.
 
+    ``among``: mangled names of the kernels that can be hot, and whose cost the threshold is of; None: all.
     Launches are grouped by mangled name: two kernels may share a short name. A launch without a cost counts as a
     launch and not as 0: a kernel with no cost at all has total, median and share None, and comes last.
     """
     groups = sorted(_groups(profile.launches), key=_costliest_first)
     everything = sum(cost for group in groups for cost in _costs(group))
     ranked = [_kernel(group, place, everything) for place, group in enumerate(groups, start=1)]
-    hot = _hot_count([kernel.share for kernel in ranked], threshold)
-    return tuple(replace(kernel, hot=kernel.rank <= hot) for kernel in ranked)
+    hot = _hot([kernel for kernel in ranked if among is None or kernel.mangled in among], threshold)
+    return tuple(replace(kernel, hot=kernel.mangled in hot) for kernel in ranked)
 
 
 def named(kernels: Iterable[Kernel], name: str) -> Kernel | None:
@@ -69,12 +70,13 @@ def _kernel(group: Sequence[Launch], place: int, everything: float) -> Kernel:
     )
 
 
-def _hot_count(shares: Sequence[float | None], threshold: float) -> int:
+def _hot(ranked: Sequence[Kernel], threshold: float) -> set[str]:
+    enough = threshold * sum(kernel.share or 0.0 for kernel in ranked) - _ROUNDING
+    hot: set[str] = set()
     reached = 0.0
-    for count, share in enumerate(shares, start=1):
-        if not share:
-            return count - 1
-        reached += share
-        if reached >= threshold - _ROUNDING:
-            return count
-    return len(shares)
+    for kernel in ranked:
+        if reached >= enough or not kernel.share:
+            break
+        hot.add(kernel.mangled)
+        reached += kernel.share
+    return hot

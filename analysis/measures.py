@@ -8,28 +8,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
+from analysis.formats.callgrind import CYCLE_WEIGHTS
+from analysis.formats.callgrind import CYCLES as ESTIMATED_CYCLES
 from analysis.places import Sources
 from analysis.types import CodeCost, Launch, LaunchDetail, LineCost, Measures, Value
 
+__all__ = ["CYCLE_WEIGHTS", "ESTIMATED_CYCLES", "gather", "medians", "total", "with_lines"]
+
 STALLED_SAMPLES = "stalled_samples"
 STALLED_CYCLES = "stalled_cycles"
-ESTIMATED_CYCLES = "estimated_cycles"
 NOT_STALLED = ("selected", "not_selected")
-
-CYCLES = {
-    "Ir": 1, "I1mr": 10, "D1mr": 10, "D1mw": 10, "ILmr": 100, "DLmr": 100, "DLmw": 100, "Bcm": 10, "Bim": 10,
-}  # fmt: skip
-"""What KCachegrind's cycle estimate adds for one event of each kind: an instruction, a miss, a misprediction."""
 
 _NO_COUNT = re.compile(r"derived__|memory_(access_)?(size_)?type")
 """Averages and categories at an instruction: they do not add up."""
 
 _Key = tuple[str, int, tuple[object, ...]]
-
-
-def estimated_cycles(costs: Mapping[str, float]) -> float:
-    """Callgrind's events as cycles: Ir + 10 x first-level misses + 100 x last-level misses + 10 x mispredictions."""
-    return sum(weight * costs.get(event, 0) for event, weight in CYCLES.items())
 
 
 def gather(launches: Iterable[Launch], wanted: Callable[[str], bool]) -> tuple[Measures, tuple[CodeCost, ...]]:
@@ -111,8 +104,6 @@ def _with_derived(costs: Mapping[str, float], interval: float) -> dict[str, floa
     if "samples" in costs:
         stalled = costs["samples"] - sum(costs.get(reason, 0) for reason in NOT_STALLED)
         derived |= {STALLED_SAMPLES: stalled, STALLED_CYCLES: stalled * interval}
-    if "Ir" in costs:
-        derived[ESTIMATED_CYCLES] = estimated_cycles(costs)
     return derived
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analysis import doctor, evidence, hotspots, measures, roofline, stalls
@@ -32,15 +32,16 @@ def analyse(
     """Everything that ``profile`` says, with ``sources`` (path -> text) in front of the texts it brought itself.
 
     ``kernels``: a regular expression; only kernels whose mangled, whole or short name it is found in are kept. Ranks,
-    shares and labels are those of the whole profile, weights those of the kernels kept. ``threshold``: share of
-    the cost that the hot kernels hold. Raises UserError when ``kernels`` is no regular expression.
+    shares and labels are those of the whole profile, weights those of the kernels kept. ``threshold``: share of the
+    cost that the hot kernels hold (Callgrind: of the cost of the functions in the sources, where they are known).
+    Raises UserError when ``kernels`` is no regular expression.
     """
     chosen = _compiled(kernels)
     gathered = _gather(profile, threshold)
     found = resolve(sources, profile.sources, files_used(cost for each in gathered for cost in each.code))
     if profile.cost_unit == "cycle":
         profile = by_source(profile, found)
-        gathered = _gather(profile, threshold)
+        gathered = _gather(profile, threshold, _own(profile, found))
     listed = _listed(profile, gathered, found)
     looked = [_look(each, profile, found) for each in listed]
     labelled = evidence.collect(looked, _totals(profile, gathered))
@@ -58,11 +59,16 @@ def _compiled(pattern: str | None) -> re.Pattern[str]:
         ) from None
 
 
-def _gather(profile: Profile, threshold: float) -> list[_Gathered]:
+def _own(profile: Profile, sources: Sources) -> set[str] | None:
+    """Functions of the user's sources: only they can be changed, so only they are called hot. None: none is known."""
+    return {launch.mangled for launch in profile.launches if launch.file in sources.texts} or None
+
+
+def _gather(profile: Profile, threshold: float, among: Collection[str] | None = None) -> list[_Gathered]:
     launches = {launch.index: launch for launch in profile.launches}
     return [
         _Gathered(kernel, *measures.gather(_launches(kernel, launches), roofline.wanted))
-        for kernel in hotspots.rank(profile, threshold)
+        for kernel in hotspots.rank(profile, threshold, among)
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from analysis.measures import CYCLES, ESTIMATED_CYCLES, NOT_STALLED, STALLED_SAMPLES, total
+from analysis.measures import CYCLE_WEIGHTS, ESTIMATED_CYCLES, NOT_STALLED, STALLED_SAMPLES, total
 from analysis.places import Sources
 from analysis.types import CodeCost, LineCost, Measures, Place, StallLine, Stalls
 
@@ -132,4 +132,4 @@ def _sampled(costs: Mapping[str, float]) -> dict[str, float]:
 
 
 def _estimated(costs: Mapping[str, float]) -> dict[str, float]:
-    return {NAMES[event]: weight * costs[event] for event, weight in CYCLES.items() if event in costs}
+    return {NAMES[event]: weight * costs[event] for event, weight in CYCLE_WEIGHTS.items() if event in costs}

@@ -8,7 +8,7 @@ from math import sqrt
 from statistics import median
 
 from analysis import roofline, stalls
-from analysis.measures import CYCLES, ESTIMATED_CYCLES, STALLED_CYCLES, STALLED_SAMPLES, total
+from analysis.measures import CYCLE_WEIGHTS, ESTIMATED_CYCLES, STALLED_CYCLES, STALLED_SAMPLES, total
 from analysis.types import Direction, Evidence, KernelAnalysis, LineCost, Measures, Place, StallLine
 
 LINES_HOLD = 0.9
@@ -102,13 +102,16 @@ def _sampled_item(looked: Looked, line: StallLine) -> Evidence:
 def _counted_item(found: KernelAnalysis, line: StallLine, totals: Mapping[str, float]) -> Evidence:
     """The line's worst kind of miss where it matters, else its cycles."""
     costs = _costs(found.measures, line)
-    worst = max((event for event in CYCLES if event != "Ir"), key=lambda event: CYCLES[event] * costs.get(event, 0))
+    worst = max(
+        (event for event in CYCLE_WEIGHTS if event != "Ir"),
+        key=lambda event: CYCLE_WEIGHTS[event] * costs.get(event, 0),
+    )
     misses = costs.get(worst, 0)
     statement = (
         f"{line.file}:{line.line} costs {line.value:,.0f} estimated cycles, {line.share:.0%} of"
         f" {found.kernel.short_name}."
     )
-    if CYCLES[worst] * misses <= DOMINANT * line.value:
+    if CYCLE_WEIGHTS[worst] * misses <= DOMINANT * line.value:
         statement += f" {line.reasons.get(stalls.NAMES['Ir'], 0):.0%} of them are instructions executed."
         return _line_item(found, line, statement, ESTIMATED_CYCLES, line.value, "estimated cycle", noise_floor())
     share = line.reasons.get(stalls.NAMES[worst], 0)

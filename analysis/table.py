@@ -24,25 +24,28 @@ def _head(profile: Profile) -> str:
 
 
 def _kernels(analysis: Analysis) -> str:
-    timed = analysis.profile.cost_unit == "ns"
     of = "of the whole run" if analysis.profile.whole_run else "among profiled launches"
-    unit = "us" if timed else "cycles"
-    rows = [("", f"share {of}", "launches", f"total {unit}", f"median {unit}", "kernel")]
     shown = analysis.kernels[:KERNELS_SHOWN]
-    for each in shown:
-        kernel = each.kernel
-        rows.append(
-            (
-                "hot" if kernel.hot else "",
-                _percent(kernel.share),
-                f"{kernel.launch_count}",
-                _amount(kernel.total_cost, timed),
-                _amount(kernel.median_cost, timed),
-                kernel.name,
-            )
-        )
+    if analysis.profile.cost_unit == "ns":
+        rows: list[tuple[str, ...]] = [
+            ("", f"share {of}", "launches", "total us", "median us", "kernel"),
+            *map(_timed, shown),
+        ]
+    else:
+        rows = [("", f"share {of}", "cycles", "function"), *map(_counted, shown)]
     more = f"\n{len(shown)} of {len(analysis.kernels)} shown" if len(shown) < len(analysis.kernels) else ""
     return _columns(rows) + more
+
+
+def _timed(each: KernelAnalysis) -> tuple[str, ...]:
+    kernel = each.kernel
+    times = [_amount(cost, 1000, 2) for cost in (kernel.total_cost, kernel.median_cost)]
+    return "hot" if kernel.hot else "", _percent(kernel.share), f"{kernel.launch_count}", *times, kernel.name
+
+
+def _counted(each: KernelAnalysis) -> tuple[str, ...]:
+    kernel = each.kernel
+    return "hot" if kernel.hot else "", _percent(kernel.share), _amount(kernel.total_cost, 1, 0), kernel.name
 
 
 def _kernel(each: KernelAnalysis) -> str:
@@ -92,10 +95,8 @@ def _percent(share: float | None) -> str:
     return "not known" if share is None else f"{share:.1%}"
 
 
-def _amount(cost: float | None, timed: bool) -> str:
-    if cost is None:
-        return "not known"
-    return f"{cost / 1000:,.2f}" if timed else f"{cost:,.0f}"
+def _amount(cost: float | None, unit: float, digits: int) -> str:
+    return "not known" if cost is None else f"{cost / unit:,.{digits}f}"
 
 
 def _short(text: str, width: int) -> str:
