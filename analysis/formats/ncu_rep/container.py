@@ -7,6 +7,7 @@ range, command list and graph). Only headers are read here; messages are noted a
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -160,8 +161,7 @@ def _length_at(file: BinaryIO, offset: int) -> int:
 def _bytes_at(file: BinaryIO, offset: int, length: int) -> memoryview:
     if length > LONGEST_MESSAGE:
         raise Damaged(f"a message of {length} bytes; at most {LONGEST_MESSAGE} are read")
-    file.seek(offset)
-    found = file.read(length)
-    if len(found) != length:
+    if length > os.fstat(file.fileno()).st_size - offset:  # before reading: read() allocates what it is asked for
         raise Damaged("the file ends in the middle of a message")
-    return memoryview(found)
+    file.seek(offset)
+    return memoryview(file.read(length))

@@ -7,12 +7,15 @@ they come (``.debug_line`` with its relocations, see ``lines.py``).
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from analysis.formats.ncu_rep.wire import Damaged
 
 MOST_SECTIONS = 200_000
 MOST_SYMBOLS = 1_000_000
+LONGEST_NAME = 65_536
+MOST_NAME_BYTES = 256 * 2**20
 INSTRUCTION_BYTES = 16
 _RELA = 4
 
@@ -23,7 +26,6 @@ class Section:
     kind: int
     data: memoryview
     link: int
-    info: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +82,29 @@ class Cubin:
         if table.link >= len(self._sections) or len(table.data) // 24 > MOST_SYMBOLS:
             raise Damaged("the symbol table of a cubin is damaged")
         names = self._sections[table.link].data
-        return [string_at(names, entry[0]) for entry in _table(table.data, "<IBBHQQ")]
+        return _strings_at(names, (entry[0] for entry in _table(table.data, "<IBBHQQ")))
 
 
 def bytes_at(table: memoryview, offset: int) -> bytes:
     """The zero-ended string at ``offset``, at most 64 KiB of it; empty when there is none."""
-    if not 0 <= offset < len(table):
-        return b""
-    return table[offset : offset + 65536].tobytes().partition(b"\0")[0]
+    for size in (256, LONGEST_NAME):
+        found, end, _ = table[offset : offset + size].tobytes().partition(b"\0")
+        if end:
+            break
+    return found
 
 
-def string_at(table: memoryview, offset: int) -> str:
-    return bytes_at(table, offset).decode("utf-8", "replace")
+def _strings_at(table: memoryview, offsets: Iterable[int]) -> list[str]:
+    """Raises Damaged when the strings together are far longer than any real table of names."""
+    names: list[str] = []
+    length = 0
+    for offset in offsets:
+        raw = bytes_at(table, offset)
+        length += len(raw)
+        if length > MOST_NAME_BYTES:
+            raise Damaged("the names in a cubin overlap")
+        names.append(raw.decode("utf-8", "replace"))
+    return names
 
 
 def _table(data: memoryview, layout: str) -> list[tuple[int, ...]]:
@@ -113,8 +126,10 @@ def _sections(data: memoryview) -> list[Section]:
     if count > MOST_SECTIONS or start + 64 * count > len(data) or names_at >= count:
         raise Damaged("the section table of a cubin is damaged")
     entries = _table(data[start : start + 64 * count], "<IIQQQQIIQQ")
-    names = _contents(data, entries[names_at])
-    return [Section(string_at(names, e[0]), e[1], _contents(data, e), e[6], e[7]) for e in entries]
+    names = _strings_at(_contents(data, entries[names_at]), (entry[0] for entry in entries))
+    return [
+        Section(name, entry[1], _contents(data, entry), entry[6]) for name, entry in zip(names, entries, strict=True)
+    ]
 
 
 def _contents(data: memoryview, entry: tuple[int, ...]) -> memoryview:

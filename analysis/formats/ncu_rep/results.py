@@ -15,6 +15,7 @@ from analysis.formats.ncu_rep.wire import (
     part,
     submessages,
     text,
+    varint,
 )
 from analysis.types import Dim3, Value
 
@@ -38,6 +39,7 @@ _COUNTED_AT_ADDRESSES = frozenset(
     }
 )
 _COUNTED_PREFIXES = (STALL_PREFIX, "memory_", "derived__memory_", "smsp__sass_inst_executed_memdesc_")
+_NAME_TAG = 1 << 3
 _NOT_METRICS = ("breakdown:", "group:")
 
 
@@ -97,7 +99,9 @@ _HEAD_TEXTS = {5: "mangled", 6: "function", 7: "demangled"}
 
 
 def _note_metric(head: Head, message: memoryview, wanted: Mapping[int, str]) -> None:
-    """Look at the metric's name first; only two metrics are worth going on for."""
+    """Only two metrics are worth decoding. The name comes first in every report seen, which saves most of the work."""
+    if message and message[0] == _NAME_TAG and varint(message, 1)[0] not in wanted:
+        return
     name = None
     for number, raw in fields(message):
         if number == 1:

@@ -23,6 +23,8 @@ class Damaged(Exception):
 
 def varint(data: memoryview, position: int) -> tuple[int, int]:
     """The unsigned integer at ``position`` and the position after it."""
+    if position < len(data) and data[position] < 0x80:
+        return data[position], position + 1
     result = 0
     for index, byte in enumerate(data[position : position + 10]):
         result |= (byte & 0x7F) << (7 * index)
