@@ -29,6 +29,7 @@ CYCLE_WEIGHTS = {
     **dict.fromkeys(("ILmr", "DLmr", "DLmw"), 100),
 }
 CYCLES = "estimated_cycles"
+CACHEGRIND = "Cachegrind"
 _COMPRESSED = re.compile(r"\((\d+)\)(?:\s+(.*))?$")
 _FILES = ("fl", "fi", "fe")
 _MENTIONED = {"ob": "ob", "cob": "ob", "cfi": "fl", "cfl": "fl", "cfn": "fn", "jfi": "fl", "jfn": "fn"}
@@ -216,10 +217,9 @@ def _profile(path: Path, reader: _Reader) -> Profile:
     launches = tuple(_launches(reader))
     if not launches:
         raise UserError(f"{path.name} has no costs: nothing was counted.", PROFILE_AGAIN)
-    creator = reader.header.get("creator", "callgrind").removeprefix("callgrind-")
     return Profile(
         format="callgrind",
-        tool=f"Callgrind {creator}".removesuffix(" callgrind"),
+        tool=_tool(reader),
         device=None,
         clocks_locked=None,
         cost_unit="cycle",
@@ -229,6 +229,12 @@ def _profile(path: Path, reader: _Reader) -> Profile:
         warnings=tuple(_warnings(reader)),
         versions={name: text for name, text in reader.descriptions.items() if name.endswith("cache") and text},
     )
+
+
+def _tool(reader: _Reader) -> str:
+    """Cachegrind does not name itself; it ends its files with a summary where Callgrind writes totals."""
+    creator = reader.header.get("creator")
+    return creator.replace("callgrind-", "Callgrind ") if creator else CACHEGRIND
 
 
 def _launches(reader: _Reader) -> Iterator[Launch]:
@@ -285,8 +291,8 @@ def _warnings(reader: _Reader) -> Iterator[str]:
     if _partial(reader):
         yield "The file holds one part or one thread of a run: shares are of that part."
     counted = reduce(_added, (counts for lines in reader.costs.values() for counts in lines.values()))
-    if not reader.totals:
-        yield "The file does not end with its totals: it may be cut off."
     expected = reader.totals or reader.summary
+    if not (reader.totals or (reader.summary and _tool(reader) == CACHEGRIND)):
+        yield "The file does not end with its totals: it may be cut off."
     if expected and expected != counted:
         yield f"The lines add up to {counted[0]} {reader.events[0]}, but the file says {expected[0]}."

@@ -155,6 +155,21 @@ def test_a_file_that_was_cut_off_says_so(tmp_path: Path) -> None:
     assert any("add up to" in warning for warning in warnings)
 
 
+def test_cachegrinds_files_are_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "cachegrind.out.1"
+    path.write_text(
+        "desc: D1 cache:         32768 B, 64 B, 8-way associative\ncmd: ./a\nevents: Ir D1mr\n"
+        "fl=a.c\nfn=main\n3 10 1\nsummary: 10 1\n"
+    )
+    profile = read(path)
+    assert (profile.tool, profile.command, profile.launches[0].cost, profile.warnings) == (
+        "Cachegrind",
+        "./a",
+        20.0,
+        (),
+    )
+
+
 def test_one_part_of_a_run_is_not_taken_for_the_whole(tmp_path: Path) -> None:
     profile = read(write(tmp_path, "part: 2", "events: Ir", "fn=f", "1 1", "totals: 1"))
     assert not profile.whole_run

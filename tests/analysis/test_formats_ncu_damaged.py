@@ -8,13 +8,13 @@ import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
-import ncu_writer
 import pytest
-from ncu_writer import CODE_AT, KERNEL, Metric, Report, default_metrics
 
 from analysis.formats import read
 from analysis.types import Place, Profile
 from optimas_web.errors import UserError
+from tests.analysis import ncu_writer
+from tests.analysis.ncu_writer import CODE_AT, KERNEL, Metric, Report, default_metrics
 
 
 def read_report(tmp_path: Path, content: bytes | Report) -> Profile:
