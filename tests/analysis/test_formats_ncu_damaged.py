@@ -289,7 +289,7 @@ def test_no_damage_to_a_report_brings_out_anything_but_a_sentence(tmp_path: Path
 @pytest.mark.parametrize("seed", range(4))
 def test_no_damage_to_a_callgrind_file_brings_out_anything_but_a_sentence(tmp_path: Path, seed: int) -> None:
     callgrind = Path(__file__).parents[1] / "data" / "profiles" / "callgrind" / "callgrind.out.heat2d.parts"
-    readable, peak = read_mutations(tmp_path / "callgrind.out.1", callgrind.read_bytes(), random.Random(seed), 10)
+    readable, peak = read_mutations(tmp_path / "callgrind.out.1", callgrind.read_bytes()[:12_000], random.Random(seed), 10)
     assert readable > 0
     assert peak < 8 * 2**20
 
