@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 CODE_AT = 0x7F00_0000_0000
 KERNEL = "_Z5scalePfi"
-FOLDER, SOURCE = "/home/ada/code", "scale.cu"
+FOLDER, SOURCE = "/opt/ada/code", "scale.cu"
 LDG, FMUL, EXIT = 0x181, 0x020, 0x14D
 
 

@@ -42,13 +42,13 @@ def test_a_small_report_is_read_whole(tmp_path: Path) -> None:
     }
     assert detail.samples_total == 47
     assert detail.metrics["device__attribute_display_name"] == "Test GPU"
-    assert profile.sources == {"/home/ada/code/scale.cu": "// scale\n"}
+    assert profile.sources == {"/opt/ada/code/scale.cu": "// scale\n"}
     assert profile.warnings == ()
 
 
 def test_inline_stacks_go_from_the_innermost_place_to_the_kernels_line(tmp_path: Path) -> None:
     code = read_report(tmp_path, Report()).launches[0].load().code
-    kernel = "/home/ada/code/scale.cu"
+    kernel = "/opt/ada/code/scale.cu"
     assert [cost.places for cost in code] == [
         (Place(kernel, 10),),
         (Place("/usr/include/cuda/mul.h", 3), Place(kernel, 11)),
@@ -289,7 +289,9 @@ def test_no_damage_to_a_report_brings_out_anything_but_a_sentence(tmp_path: Path
 @pytest.mark.parametrize("seed", range(4))
 def test_no_damage_to_a_callgrind_file_brings_out_anything_but_a_sentence(tmp_path: Path, seed: int) -> None:
     callgrind = Path(__file__).parents[1] / "data" / "profiles" / "callgrind" / "callgrind.out.heat2d.parts"
-    readable, peak = read_mutations(tmp_path / "callgrind.out.1", callgrind.read_bytes()[:12_000], random.Random(seed), 10)
+    readable, peak = read_mutations(
+        tmp_path / "callgrind.out.1", callgrind.read_bytes()[:12_000], random.Random(seed), 10
+    )
     assert readable > 0
     assert peak < 8 * 2**20
 
