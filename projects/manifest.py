@@ -32,6 +32,7 @@ MAX_FILE_BYTES = 64 * 1024
 MAX_WORKLOADS = 50
 MAX_LIST = 100
 MAX_TEXT = 2000
+MAX_NAME = 100
 TIMEOUT_S = (0.1, 3600.0)
 MAX_COUNT = 2**63 - 1
 
@@ -49,7 +50,7 @@ def load(files: Mapping[str, bytes]) -> Manifest:
     workloads = declared.workloads() or (WorkloadSpec("default", detect.run_command(files, binary)),)
     profile = declared.table("profile").text("command")
     given = {
-        "name": declared.table("project").text("name"),
+        "name": declared.name(),
         "toolchain": declared.toolchain(),
         "build_command": command,
         "binary": declared.binary(),
@@ -57,7 +58,7 @@ def load(files: Mapping[str, bytes]) -> Manifest:
         "profile_command": profile,
     }
     return Manifest(
-        name=declared.table("project").text("name") or binary.rpartition("/")[2],
+        name=declared.name() or binary.rpartition("/")[2],
         toolchain=chain,
         build_command=build,
         binary=binary,
@@ -184,6 +185,12 @@ class _Declared:
 
     def table(self, name: str) -> _Table:
         return _Table(self.source, f"[{name}]", f"[{name}]", 1, self.tables.get(name, {}))
+
+    def name(self) -> str:
+        table = self.table("project")
+        if len(table.text("name")) > MAX_NAME:
+            raise table.wrong("name", f"is longer than {MAX_NAME} characters", "Shorten it.")
+        return table.text("name")
 
     def toolchain(self) -> ToolchainName | None:
         table = self.table("project")

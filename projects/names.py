@@ -13,7 +13,8 @@ from pathlib import PurePosixPath
 from optimas_web.errors import UserError
 
 MAX_PART_BYTES = 255
-MAX_PATH_BYTES = 4096
+# Postgres indexes texts up to about 2,700 bytes, and Linux opens paths up to 4,096, the job's own folder included.
+MAX_PATH_BYTES = 1024
 MAX_DEPTH = 64
 
 _DRIVE = re.compile(r"[A-Za-z]:")

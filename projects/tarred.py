@@ -17,7 +17,7 @@ from projects.types import SnapshotLimits
 from projects.unpacking import LINK, NOT_A_FILE, PIECE, Budget, Member, size, too_large, too_many
 
 BLOCK = tarfile.BLOCKSIZE
-# A long name or a set of extended attributes; names end at 4096 bytes.
+# A long name or a set of extended attributes; names end at 1024 bytes.
 EXTENSION_BYTES = 64 * 1024
 EXTENSIONS = (
     tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK,

@@ -39,7 +39,7 @@ def test_every_kind_of_tar_is_known_by_its_content(read, pack, form):
 
 @pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_long_and_foreign_names_come_through(read, form):
-    files = {"é" * 100 + ".c": SOURCE, "/".join(["x" * 200] * 9): b"deep"}
+    files = {"é" * 100 + ".c": SOURCE, "/".join(["x" * 200] * 5): b"deep"}
     assert read(tarred(*files.items(), form=form)).files == files
 
 

@@ -104,6 +104,7 @@ def test_the_profile_command_defaults_to_the_first_workload():
         ),
         ("[project]\nname = 7\n", "optimas.toml line 2: name in [project] must be text, not 7."),
         ("[project]\nname = ''\n", "line 2: name in [project] is empty."),
+        (f"[project]\nname = '{'x' * 101}'\n", "line 2: name in [project] is longer than 100 characters."),
         ("[project]\ntoolchain = 'hip'\n", "line 2: toolchain in [project] is 'hip'. Toolchains are cuda and cpu."),
         ("[build]\ncommand = ['make']\n", "command in [build] must be text, not a list."),
         ('[build]\ncommand = "make\\u0000"\n', "line 2: command in [build] holds a line break or a control character."),
