@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 from analysis import doctor, evidence, hotspots, measures, roofline, stalls
 from analysis.attribute import by_source
 from analysis.places import Sources, files_used, resolve
+from analysis.statements import LEAST_SHARE
 from analysis.types import Analysis, CodeCost, Kernel, KernelAnalysis, Launch, Measures, Profile
 from optimas_web.errors import UserError
-
-LEAST_SHARE = 0.001
-"""Functions of a whole run that cost less are not listed, unless they stand in the user's sources."""
 
 
 @dataclass(frozen=True, slots=True)

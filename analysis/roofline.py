@@ -29,7 +29,9 @@ DRAM_BYTES = "dram__bytes.sum"
 DURATION = "gpu__time_duration.sum"
 PRECISIONS = {"fp32": "f", "fp64": "d"}
 _WORK = {"add": 1, "mul": 1, "fma": 2}
-_TENSOR = re.compile(r"sm__(inst_executed_pipe_tensor|ops_path_tensor)\w*\.sum$")
+_TENSOR = re.compile(
+    r"sm__(inst_executed_pipe_tensor|pipe_tensor|ops_path_tensor)\w*\.(sum|avg\.pct_of_peak_sustained_(active|elapsed))$"
+)
 _BUSY = {"l1tex__throughput": "the L1 cache", "lts__throughput": "the L2 cache", "sm__throughput": "the SM's pipes"}
 _PERCENT = ".avg.pct_of_peak_sustained_elapsed"
 _WANTED = re.compile(
@@ -50,7 +52,8 @@ def of(measures: Measures, unit: CostUnit = "ns") -> Roofline:
     """The roofline of one kernel from the medians over its launches.
 
     ``unit`` "cycle" is a CPU profile, which counts neither operations nor bytes. ``at_most_saved`` is the share of
-    the kernel's time that reaching the binding roof would save at unchanged work and traffic.
+    the kernel's time that reaching the binding roof would save at unchanged work and DRAM traffic; None where
+    uncounted arithmetic may be what binds.
     """
     if unit == "cycle":
         return Roofline(
@@ -62,13 +65,9 @@ def of(measures: Measures, unit: CostUnit = "ns") -> Roofline:
     work = max(((_share(p.flop_per_s, p.peak_flop_per_s) or 0.0, p.precision) for p in points), default=(0.0, ""))
     if memory is None and not work[0]:
         return Roofline("not_measurable", _missing(metrics), None, points)
-    binding = max(memory or 0.0, work[0])
-    return Roofline(
-        _bound(metrics, points, memory or 0.0, work[0]),
-        _reason(metrics, points, memory, work),
-        max(0.0, 1.0 - binding),
-        points,
-    )
+    bound = _bound(metrics, memory or 0.0, work[0])
+    saved = None if bound == "not_measurable" else max(0.0, 1.0 - max(memory or 0.0, work[0]))
+    return Roofline(bound, _reason(metrics, points, memory, work), saved, points)
 
 
 def achieved(metrics: Mapping[str, float]) -> float | None:
@@ -144,14 +143,14 @@ def _point(metrics: Mapping[str, float], precision: str) -> RooflinePoint | None
     )
 
 
-def _bound(metrics: Mapping[str, float], points: Sequence[RooflinePoint], memory: float, work: float) -> Bound:
+def _bound(metrics: Mapping[str, float], memory: float, work: float) -> Bound:
     if max(memory, work) >= AT_ROOF:
         return "at_roof"
     if max(memory, work) >= NEAR_ROOF:
         return "memory" if memory >= work else "compute"
-    if _uses_tensor(metrics):
+    if _work_unknown(metrics):
         return "not_measurable"
-    return "latency" if any(point.flop_per_s for point in points) or _work_unknown(metrics) else "no_flops"
+    return "latency" if any(flop_per_s(metrics, precision) for precision in PRECISIONS) else "no_flops"
 
 
 def _reason(
@@ -195,7 +194,7 @@ def _intensity_sentence(point: RooflinePoint) -> str:
 def _remarks(metrics: Mapping[str, float], memory: float | None, work: tuple[float, str]) -> list[str]:
     remarks = []
     binding = max(memory or 0.0, work[0])
-    if binding < NEAR_ROOF:
+    if binding < NEAR_ROOF and not _work_unknown(metrics):
         remarks.append(f"Neither ceiling is near: latency, caches or instruction issue limit it.{_busiest(metrics)}")
     if binding > 1.0:
         remarks.append("Above the roof: counters of one launch come from several passes, whose clocks differed.")
@@ -223,7 +222,9 @@ def _uses_tensor(metrics: Mapping[str, float]) -> bool:
 
 
 def _work_unknown(metrics: Mapping[str, float]) -> bool:
-    return all(flop_per_s(metrics, precision) is None for precision in PRECISIONS)
+    """Whether arithmetic that nobody counted may be what limits the kernel."""
+    uncounted = all(flop_per_s(metrics, precision) is None for precision in PRECISIONS)
+    return uncounted or _uses_tensor(metrics)
 
 
 def _operations(metrics: Mapping[str, float], letter: str, suffix: str) -> float | None:

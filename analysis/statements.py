@@ -16,6 +16,8 @@ AT_MOST_LINES = 12
 DOMINANT = 0.3
 """A reason is named, and a kind of miss is the metric, from this share of its line on."""
 FEW_SAMPLES = 100
+LEAST_SHARE = 0.001
+"""Functions of a whole run that cost less than this are no evidence, and not listed when they are not the user's."""
 LEAST_NOISE = 0.01
 ACHIEVED = "achieved_over_roof"
 
@@ -68,7 +70,7 @@ def _roof_item(
     found: KernelAnalysis, metric: str, value: float, unit: str, noise: float, direction: Direction
 ) -> Evidence:
     saved = found.roofline.at_most_saved
-    most = f" At most {saved:.0%} of its time can be saved at this traffic and work." if saved is not None else ""
+    most = f" At most {saved:.0%} of its time can be saved at this work and DRAM traffic." if saved is not None else ""
     statement = f"{found.kernel.short_name}: {found.roofline.reason}{most}"
     return Evidence("", "roofline", found.kernel.mangled, statement, metric, value, unit, noise, direction, 1.0)
 
@@ -83,6 +85,8 @@ def _from_stalls(looked: Looked, totals: Mapping[str, float]) -> list[Evidence]:
     lines = stalls.leading(known, LINES_HOLD, AT_MOST_LINES)
     if found.stalls.unit == stalls.SAMPLES:
         return [_sampled_item(looked, line) for line in lines]
+    if (found.kernel.share or 0.0) < LEAST_SHARE:
+        return []
     return [_counted_item(found, line, totals) for line in lines if line.text]
 
 

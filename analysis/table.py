@@ -19,8 +19,8 @@ def render(analysis: Analysis) -> str:
 
 def _head(profile: Profile) -> str:
     device = f" on {profile.device.name}" if profile.device and profile.device.name else ""
-    things = "launches" if profile.cost_unit == "ns" else "functions"
-    return f"{profile.tool}{device}: {len(profile.launches)} {things}"
+    one, many = ("launch", "launches") if profile.cost_unit == "ns" else ("function", "functions")
+    return f"{profile.tool}{device}: {len(profile.launches)} {one if len(profile.launches) == 1 else many}"
 
 
 def _kernels(analysis: Analysis) -> str:
@@ -50,7 +50,7 @@ def _counted(each: KernelAnalysis) -> tuple[str, ...]:
 
 def _kernel(each: KernelAnalysis) -> str:
     parts = [
-        f"== {each.kernel.name}",
+        f"== {_short(each.kernel.name, 160)}",
         f"Roofline: {each.roofline.bound}. {each.roofline.reason}{_saved(each.roofline.at_most_saved)}",
         _lines(each.stalls) if each.stalls else "Lines: nothing was sampled.",
         _evidence(each.evidence),
@@ -59,7 +59,7 @@ def _kernel(each: KernelAnalysis) -> str:
 
 
 def _saved(share: float | None) -> str:
-    return "" if share is None else f" At most {share:.0%} of its time can be saved at this traffic and work."
+    return "" if share is None else f" At most {share:.0%} of its time can be saved at this work and DRAM traffic."
 
 
 def _lines(stalls: Stalls) -> str:

@@ -134,6 +134,9 @@ def test_tensor_work_is_never_taken_for_none():
     roof = roofline.of(measures(tensor))
     assert roof.bound == "not_measurable"
     assert "tensor cores" in roof.reason
+    assert roof.at_most_saved is None
+    percent = rates(4e11) | {"sm__inst_executed_pipe_tensor_op_imma.avg.pct_of_peak_sustained_active": 54.0}
+    assert roofline.of(measures(percent)).bound == "not_measurable"
     assert roofline.of(measures(tensor | {"sm__inst_executed_pipe_tensor_op_hmma.sum": 0.0})).bound == "no_flops"
 
 
@@ -142,6 +145,13 @@ def test_the_report_s_own_percentage_serves_where_bytes_are_missing():
     assert roof.bound == "memory"
     assert "71.0% of the DRAM peak" in roof.reason
     assert "not counted" in roof.reason
+
+
+def test_what_uncounted_work_may_limit_is_not_called_latency():
+    """A dense product in a report without counters of work: little traffic, and nobody knows how near its peak."""
+    roof = roofline.of(measures({"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed": 8.0}))
+    assert (roof.bound, roof.at_most_saved) == ("not_measurable", None)
+    assert "Neither ceiling" not in roof.reason
 
 
 def test_a_short_launch_is_marked():
