@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from evaluation.types import OutputFile
 
-_FLOATS = (np.dtype("<f8"), np.dtype("<f4"))
+_Floats = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 _LARGEST, _SMALLEST = 1e30, 1e-30  # magnitudes that results have; random bits read as floats soon leave this range
 
 
@@ -30,23 +30,26 @@ def float_difference(before: bytes, after: bytes) -> str:
     Nobody says what a file holds: it is read as doubles, else as floats, if that gives plausible numbers on both
     sides; else the answer is empty.
     """
-    for dtype in _FLOATS:
-        if len(before) % dtype.itemsize:
-            continue
-        old, new = np.frombuffer(before, dtype=dtype), np.frombuffer(after, dtype=dtype)
-        if _plausible(old) and _plausible(new):
-            return _float_sentence(old, new)
+    for size in (8, 4):
+        if len(before) % size == 0:
+            old, new = _floats(before, size), _floats(after, size)
+            if _plausible(old) and _plausible(new):
+                return _float_sentence(old, new)
     return ""
 
 
-def _plausible(values: npt.NDArray[np.floating]) -> bool:
+def _floats(data: bytes, size: int) -> _Floats:
+    return np.frombuffer(data, dtype=np.float64) if size == 8 else np.frombuffer(data, dtype=np.float32)
+
+
+def _plausible(values: _Floats) -> bool:
     if not np.isfinite(values).all():
         return False
     magnitude = np.abs(values[values != 0])
     return bool(((magnitude > _SMALLEST) & (magnitude < _LARGEST)).all())
 
 
-def _float_sentence(old: npt.NDArray[np.floating], new: npt.NDArray[np.floating]) -> str:
+def _float_sentence(old: _Floats, new: _Floats) -> str:
     a, b = old.astype(np.float64), new.astype(np.float64)
     absolute = np.abs(a - b)
     scale = np.maximum(np.abs(a), np.abs(b))
@@ -56,7 +59,7 @@ def _float_sentence(old: npt.NDArray[np.floating], new: npt.NDArray[np.floating]
     return f"{name} at most {absolute.max():.3g} apart, {relative.max():.3g} relative, {ulps:,} ULP"
 
 
-def _ulp_distance(old: npt.NDArray[np.floating], new: npt.NDArray[np.floating]) -> int:
+def _ulp_distance(old: _Floats, new: _Floats) -> int:
     """Floats of one sign are ordered like their bits; negative ones count downwards from zero."""
     bits = np.dtype(f"<i{old.dtype.itemsize}")
     lowest = np.iinfo(bits).min

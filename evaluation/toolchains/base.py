@@ -155,7 +155,7 @@ def prefixed(command: str, tool: str) -> str:
     """``tool`` in front of the program that a shell command starts, behind assignments of its environment."""
     assignments = _ASSIGNMENTS.match(command)
     place = assignments.end() if assignments else 0
-    return f"{command[:place]}{tool} {command[place:]}"
+    return f"{command[:place]}{tool} {command[place:]}" if tool else command
 
 
 def tool(name: str, remedy: str, *, arguments: Sequence[str] = ("--version",), folders: Sequence[str] = ()) -> Tool:

@@ -61,9 +61,8 @@ def build(
     on_output: OnOutput = None,
 ) -> Built:
     """Build, and read the functions of the binary. Never raises for what the build does."""
-    arch = arch or _ARCHES.get(platform.machine(), platform.machine())
     built = base.built(
-        folder, manifest, arch=arch, flags=extra_flags, limits=limits, cancelled=cancelled, on_output=on_output
+        folder, manifest, arch=_arch(arch), flags=extra_flags, limits=limits, cancelled=cancelled, on_output=on_output
     )
     if not built.ok or built.binary is None:
         return built
@@ -71,6 +70,10 @@ def build(
         return replace(built, symbols=_symbols(folder, built.binary))
     except ValueError as error:
         return replace(built, symbols_reason=str(error))
+
+
+def _arch(asked: str) -> str:
+    return asked or _ARCHES.get(platform.machine(), platform.machine())
 
 
 def _symbols(folder: Path, binary: str) -> tuple[Symbol, ...]:
@@ -131,11 +134,11 @@ def _checked(
 ) -> Sanitized:
     """One build and one run. What the sanitizers say is a result; only being unable to ask is not."""
     label = " and ".join(names)
-    built = build(folder, manifest, extra_flags=flags, arch=arch, cancelled=cancelled)
+    built = base.built(folder, manifest, arch=_arch(arch), flags=flags, limits=BUILD_LIMITS, cancelled=cancelled)
     if not built.ok:
         return Sanitized(False, f"the build for {label} failed: {built.reason}", log=built.log)
     # Without a fixed layout the old ThreadSanitizer finds its shadow memory taken on new kernels.
-    command = f"setarch -R {manifest.profile_command}" if "tsan" in names else manifest.profile_command
+    command = base.prefixed(manifest.profile_command, "setarch -R" if "tsan" in names else "")
     ran = sandbox.run(command, folder, profile="asan", limits=limits, env=_SANITIZER_ENV, cancelled=cancelled)
     log = ran.stderr.decode(errors="replace")
     findings = reports.sanitizer_findings(log)
@@ -160,7 +163,7 @@ def profile(
     cancelled: Cancelled = None,
 ) -> Profiled:
     """Callgrind with a cache simulation. It covers the whole run, so ``kernels`` plays no part."""
-    built = build(folder, manifest, extra_flags="-g", arch=arch, cancelled=cancelled)
+    built = base.built(folder, manifest, arch=_arch(arch), flags="-g", limits=BUILD_LIMITS, cancelled=cancelled)
     if not built.ok:
         return Profiled(None, f"the build for profiling failed: {built.reason}", log=built.log)
     command = base.prefixed(manifest.profile_command, _CALLGRIND)

@@ -57,23 +57,34 @@ def build(
     on_output: OnOutput = None,
 ) -> Built:
     """Build, and read the kernels of the binary. Flags go through ``{flags}``, else through nvcc's own variable."""
-    env = {} if base.takes_flags(manifest) or not extra_flags else {"NVCC_APPEND_FLAGS": extra_flags}
-    built = base.built(
-        folder,
-        manifest,
-        arch=arch or _own_architecture() or DEFAULT_ARCH,
-        flags=extra_flags,
-        limits=limits,
-        env=env,
-        cancelled=cancelled,
-        on_output=on_output,
-    )
+    built = _compiled(folder, manifest, extra_flags, arch, limits, cancelled, on_output)
     if not built.ok or built.binary is None:
         return built
     try:
         return replace(built, symbols=_symbols(folder, built.binary))
     except ValueError as error:
         return replace(built, symbols_reason=str(error))
+
+
+def _compiled(
+    folder: Path,
+    manifest: Manifest,
+    flags: str,
+    arch: str,
+    limits: Limits = BUILD_LIMITS,
+    cancelled: Cancelled = None,
+    on_output: OnOutput = None,
+) -> Built:
+    return base.built(
+        folder,
+        manifest,
+        arch=arch or _own_architecture() or DEFAULT_ARCH,
+        flags=flags,
+        limits=limits,
+        env={} if base.takes_flags(manifest) or not flags else {"NVCC_APPEND_FLAGS": flags},
+        cancelled=cancelled,
+        on_output=on_output,
+    )
 
 
 def _own_architecture() -> str | None:
@@ -93,7 +104,7 @@ def _symbols(folder: Path, binary: str) -> tuple[Symbol, ...]:
 
 def _unpacked(folder: Path, binary: str, why: str) -> tuple[fatbin.Cubin, ...]:
     """Compressed cubins, by cuobjdump: it writes one file each, named with its architecture."""
-    tool = _found("cuobjdump")
+    tool = tool_path("cuobjdump")
     if tool is None:
         raise ValueError(f"{why}, and cuobjdump, which can unpack it, was not found. {_WHEEL_REMEDY}")
     with workspace.opened({binary: (folder / binary).read_bytes()}) as scratch:
@@ -112,7 +123,7 @@ def _sm_of(name: str) -> int:
     return int(numbers[-1]) if numbers else 0
 
 
-def _found(name: str) -> Path | None:
+def tool_path(name: str) -> Path | None:
     path = shutil.which(name) or shutil.which(name, path=":".join(_FOLDERS))
     return Path(path) if path else None
 
@@ -174,11 +185,11 @@ def sanitize(
     device: str = "",
 ) -> Sanitized:
     """compute-sanitizer's four tools, one run each."""
-    tool = _found("compute-sanitizer")
+    tool = tool_path("compute-sanitizer")
     if not gpus.gpus() or tool is None:
         why = f"compute-sanitizer was not found. {_WHEEL_REMEDY}" if gpus.gpus() else _NO_GPU
         return Sanitized(False, why)
-    built = build(folder, manifest, extra_flags="-lineinfo", arch=arch, cancelled=cancelled)
+    built = _compiled(folder, manifest, "-lineinfo", arch, cancelled=cancelled)
     if not built.ok:
         return Sanitized(False, f"the build for compute-sanitizer failed: {built.reason}", log=built.log)
     logs: list[str] = []
@@ -204,11 +215,11 @@ def profile(
     device: str = "",
 ) -> Profiled:
     """Nsight Compute over the first launches of ``kernels`` (mangled names; none: of any). Clocks are left alone."""
-    tool = _found("ncu")
+    tool = tool_path("ncu")
     problem = _cannot_profile(tool)
     if problem or tool is None:
         return Profiled(None, problem)
-    built = build(folder, manifest, extra_flags="-lineinfo", arch=arch, cancelled=cancelled)
+    built = _compiled(folder, manifest, "-lineinfo", arch, cancelled=cancelled)
     if not built.ok:
         return Profiled(None, f"the build for profiling failed: {built.reason}", log=built.log)
     command = base.prefixed(manifest.profile_command, shlex.join(_ncu(tool, kernels)))

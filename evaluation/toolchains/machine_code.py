@@ -97,7 +97,9 @@ def undefined_symbols(elf: bytes) -> frozenset[str]:
     """Names the binary takes from shared libraries. Empty for what is not a dynamic ELF file."""
     try:
         table = ELFFile(io.BytesIO(elf)).get_section_by_name(".dynsym")
-        return frozenset(s.name for s in table.iter_symbols() if s["st_shndx"] == "SHN_UNDEF") if table else frozenset()
+        if not isinstance(table, SymbolTableSection):
+            return frozenset()
+        return frozenset(symbol.name for symbol in table.iter_symbols() if symbol["st_shndx"] == "SHN_UNDEF")
     except (ELFError, struct.error, UnicodeDecodeError):
         return frozenset()
 

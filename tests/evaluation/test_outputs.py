@@ -177,9 +177,10 @@ def test_files_too_large_to_keep_are_compared_by_their_hashes() -> None:
     before = [outputs("", file("out/a.bin", b"abc", kept=False))] * 3
     original = baseline(WRITES, before)
     assert compare(original, outputs("", file("out/a.bin", b"abc", kept=False))).same
-    assert "only the hashes were compared" in compare(
-        original, outputs("", file("out/a.bin", b"abd", kept=False))
-    ).differences[0]
+    assert (
+        "only the hashes were compared"
+        in compare(original, outputs("", file("out/a.bin", b"abd", kept=False))).differences[0]
+    )
 
 
 def test_minus_zero_is_not_zero() -> None:
