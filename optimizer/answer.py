@@ -21,6 +21,8 @@ _REFUSAL = re.compile(
 _VENDOR_ERROR = re.compile(
     r"^\s*(?:\{\s*\"error\"|<!doctype html|<html|error code: \d|traceback \(most recent)", re.IGNORECASE
 )
+MOST_LINES = 9_999_999
+
 _KEYS = frozenset({"edits", "not_applied", "summary"})
 _EDIT_KEYS = frozenset(
     {"file", "start_line", "end_line", "original_text", "new_text", "evidence", "rationale", "expect"}
@@ -142,7 +144,7 @@ def _edit(item: object, number: int) -> Edit:
     return Edit(
         file=_text(value["file"], f"{where}: file"),
         start_line=start,
-        end_line=max(0, _whole(value.get("end_line", start), f"{where}: end_line")),
+        end_line=_whole(value.get("end_line", start), f"{where}: end_line"),
         original_text=_text(value.get("original_text") or "", f"{where}: original_text"),
         new_text=_text(value["new_text"], f"{where}: new_text"),
         evidence=_labels(value.get("evidence"), where),
@@ -187,6 +189,8 @@ def _whole(value: object, where: str) -> int:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise Unreadable(f"{where.capitalize()} is {_kind(value)}, not a line number.")
+    if not 0 <= value <= MOST_LINES:
+        raise Unreadable(f"{where.capitalize()} is {value}, and no file has such a line.")
     return value
 
 

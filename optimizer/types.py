@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
+
+from analysis.types import Evidence
 
 Severity = Literal["block", "warn", "off"]
 AnswerOutcome = Literal["edits", "no_change", "declined", "cut_off", "filtered", "empty", "unreadable"]
@@ -57,6 +60,21 @@ class Prompt:
         import hashlib
 
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class BackendOptions:
+    """What a backend may need besides the prompt; each takes what concerns it.
+
+    ``text``: the pasted answer. ``snapshot`` is the hash of the files, ``evidence`` what the analysis found, and
+    ``recordings`` files or folders of recorded answers: the keys of a replay.
+    """
+
+    model: str = ""
+    text: str | None = None
+    snapshot: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    recordings: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from analysis.source import Function, functions, split_lines
 from optimizer.placing import Misplaced, file_named, refuse_odd_characters
 from optimizer.types import Edit
 
-WHOLE = -1
-"""The last line of an edit that gives a whole file, or whole functions, instead of lines."""
+WHOLE = 10_000_000
+"""The last line of an edit that gives a whole file, or whole functions, instead of lines; more than any file has."""
 
 
 def expand(edit: Edit, sources: Mapping[str, str]) -> tuple[Edit, ...]:

@@ -100,6 +100,8 @@ def test_commas_and_brackets_inside_code_survive_the_repair() -> None:
         ('{"edits": [{"file": "a"}]}', "unreadable", "no new_text"),
         ('{"edits": [{"file": "a", "new_text": null}]}', "unreadable", "new_text is null"),
         ('{"edits": [{"file": "a", "new_text": "x", "start_line": 2.5}]}', "unreadable", "not a line number"),
+        ('{"edits": [{"file": "a", "new_text": "x", "start_line": -1}]}', "unreadable", "no file has"),
+        ('{"edits": [{"file": "a", "new_text": "x", "start_line": 99999999}]}', "unreadable", "no file has"),
         ('{"edits": [{"file": "a", "new_text": "x", "start_line": true}]}', "unreadable", "not a line number"),
         (
             '{"edits": [{"file": "a", "new_text": "x", "expect": [{"direction": "sideways"}]}]}',

@@ -1,0 +1,17 @@
+"""A person carries the prompt to wherever they like and brings the answer back."""
+
+from __future__ import annotations
+
+from optimas_web.errors import UserError
+from optimizer.types import BackendOptions, Completion, Prompt
+
+TITLE = "Paste an answer"
+
+
+def complete(prompt: Prompt, options: BackendOptions) -> Completion:
+    """The pasted text as it is. Raises UserError while there is none: waiting for it is a state of the run."""
+    if options.text is None:
+        raise UserError(
+            "No answer has been pasted yet.", "Copy the prompt, ask a model or a person, paste what they say."
+        )
+    return Completion(options.text, "end" if options.text.strip() else "empty", options.model or "pasted")
