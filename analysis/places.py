@@ -42,11 +42,11 @@ class Sources:
         return next((place for place in known if not is_toolkit(place.file)), known[0] if known else None)
 
     def line(self, file: str | None, line: int | None) -> str:
-        """The text of one line without its end; empty when it is not known."""
+        """The text of one line without its end, fit for any store; empty when it is not known."""
         if file is None or line is None or file not in self.texts:
             return ""
         lines = split_lines(self.texts[file])
-        return lines[line - 1].rstrip("\r\n") if 0 < line <= len(lines) else ""
+        return _shown(lines[line - 1].rstrip("\r\n")) if 0 < line <= len(lines) else ""
 
 
 def is_toolkit(path: str) -> bool:
@@ -138,6 +138,11 @@ def _shortened(embedded: Mapping[str, str], taken: Mapping[str, str]) -> dict[st
         shared += 1
     names = {path: "/".join(_parts(path)[shared:]) for path in embedded}
     return {path: name if name not in taken else path for path, name in names.items()}
+
+
+def _shown(text: str) -> str:
+    """Bytes that are no UTF-8, and NUL, as replacement characters: databases refuse both."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 def _lines(text: str) -> list[str]:

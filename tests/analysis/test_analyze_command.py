@@ -12,7 +12,9 @@ from django.core.management import call_command
 from jsonschema import Draft202012Validator
 from profile_builder import counted, cpu, function, gpu, launch, sampled
 
+from analysis import align, evidence
 from analysis.documents import analysis_document
+from analysis.formats import read
 from analysis.pipeline import analyse
 from analysis.types import Profile
 
@@ -141,19 +143,45 @@ def test_names_from_a_report_stay_as_they_are_in_the_document():
     assert json.loads(json.dumps(found))["kernels"][0]["name"] == hostile
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not (shutil.which("g++") and shutil.which("valgrind")), reason="needs g++ and valgrind")
-def test_heat2d_profiled_now_has_its_read_misses_on_one_line_of_spread(tmp_path: Path):
+def profiled(folder: Path, text: str) -> Path:
+    """Build and profile a version of heat2d; where its costs are."""
+    folder.mkdir()
+    (folder / "heat2d.cpp").write_text(text)
     caches = ("--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64")
-    run = {"cwd": tmp_path, "check": True, "capture_output": True, "timeout": 300}
-    subprocess.run(["g++", "-O2", "-g", "-o", "heat2d", HEAT2D / "heat2d.cpp"], **run)
-    tool = ["valgrind", "--tool=callgrind", *caches, "--callgrind-out-file=costs"]
-    subprocess.run([*tool, "./heat2d", "400", "400", "8"], **run)
-    found = document(tmp_path / "costs", "--source", HEAT2D)
+    valgrind = ["valgrind", "--tool=callgrind", *caches, "--callgrind-out-file=costs"]
+    for command in (["g++", "-O2", "-g", "-o", "heat2d", "heat2d.cpp"], [*valgrind, "./heat2d", "400", "400", "8"]):
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
+    return folder / "costs"
+
+
+live = pytest.mark.skipif(not (shutil.which("g++") and shutil.which("valgrind")), reason="needs g++ and valgrind")
+
+
+@live
+@pytest.mark.slow
+def test_heat2d_profiled_now_has_its_read_misses_on_one_line_of_spread(tmp_path: Path):
+    text = (HEAT2D / "heat2d.cpp").read_text()
+    found = document(profiled(tmp_path / "now", text), "--source", HEAT2D)
     hot = [kernel for kernel in found["kernels"] if kernel["hot"]]
     assert [kernel["short_name"] for kernel in hot] == ["spread"]
     first = hot[0]["evidence"][0]
-    source = (HEAT2D / "heat2d.cpp").read_text().splitlines()
     assert (first["label"], first["metric"]) == ("S1", "D1mr")
-    assert source[first["lines"][0] - 1].strip().startswith("double around")
+    assert text.splitlines()[first["lines"][0] - 1].strip().startswith("double around")
     assert "D1 read misses" in first["statement"] and "95% of all in the program" in first["statement"]
+
+
+@live
+@pytest.mark.slow
+def test_the_misses_of_that_line_fall_when_the_loops_are_swapped(tmp_path: Path):
+    before = (HEAT2D / "heat2d.cpp").read_text()
+    cols, rows = "int col = 1; col < now.cols - 1; ++col", "int row = 1; row < now.rows - 1; ++row"
+    after = before.replace(cols, "@@").replace(rows, cols).replace("@@", rows)
+    old = analyse(read(profiled(tmp_path / "old", before)), {"heat2d.cpp": before})
+    new = analyse(read(profiled(tmp_path / "new", after)), {"heat2d.cpp": after})
+    item = old.evidence[0]
+    assert item.lines is not None
+    lines = align.mapped(range(item.lines[0], item.lines[1] + 1), align.map_lines(before, after))
+    measured = evidence.measure(item, new, lines)
+    assert measured is not None and item.value is not None
+    assert evidence.measure(item, old) == item.value
+    assert 0 < measured < item.value / 5

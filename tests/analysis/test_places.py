@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.places import is_toolkit, match, resolve
+from analysis.places import Sources, is_toolkit, match, resolve
 
 TEN = "x\n" * 10
 
@@ -72,3 +72,15 @@ def test_embedded_texts_lose_the_folders_they_share_and_toolkit_headers_are_left
 )
 def test_toolkit_files_are_told_from_the_users(path: str, toolkit: bool):
     assert is_toolkit(path) is toolkit
+
+
+def test_the_text_of_a_line_can_be_stored_anywhere():
+    sources = Sources({"k.cu": b"int a;\r\n// \xff \0 \xc3\xa4\r\n".decode("utf-8", "surrogateescape")})
+    assert [sources.line("k.cu", line) for line in (0, 1, 2, 3, None)] == [
+        "",
+        "int a;",
+        "// \ufffd \ufffd \u00e4",
+        "",
+        "",
+    ]
+    assert sources.line("other.cu", 1) == sources.line(None, 1) == ""
