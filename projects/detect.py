@@ -17,10 +17,12 @@ C_SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
 HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl")
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 INCLUDE_FOLDERS = ("include", "inc")
+LOOKED_AT_BYTES = 4 * 1024**2
 
 _KERNEL = re.compile(r"\b__global__\b")
-_MAIN = re.compile(r"^[ \t]*(?:extern\s+\"C\"\s+)?(?:int|auto|void)?\s*\bmain\s*\(", re.MULTILINE)
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Patterns run over files of strangers: none of them may look again and again at the same long text.
+_MAIN = re.compile(r"^[ \t]*(?:extern \"C\" )?(?:(?:int|auto|void)\s{1,80})?main\s{0,80}\(", re.MULTILINE)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ASSIGNMENT = re.compile(
     r"^[ \t]*(?:export[ \t]+)?([\w.]+)[ \t]*(?:\?|:{0,3})=[ \t]*(.*?)[ \t]*(?:#.*)?$", re.MULTILINE
 )
@@ -80,7 +82,7 @@ def _makefile(files: Mapping[str, bytes]) -> str | None:
 def _make_command(makefile: str) -> str:
     """``make``, with ARCH and FLAGS where the Makefile asks for them and would lose nothing by it."""
     asked = set(_REFERENCE.findall(makefile))
-    values = _ASSIGNMENT.findall(makefile)
+    values = _assignments(makefile)
     command = ["make"]
     if "ARCH" in asked and all(re.fullmatch(r"(sm_\w+)?", value) for name, value in values if name == "ARCH"):
         command.append("ARCH={arch}")
@@ -90,17 +92,22 @@ def _make_command(makefile: str) -> str:
 
 
 def _binary_of_makefile(makefile: str) -> str:
-    variables = dict(_ASSIGNMENT.findall(makefile))
+    variables = dict(_assignments(makefile))
     named = [value for name, value in variables.items() if name.lower() in _BINARY_VARIABLES and value]
     linked = re.findall(r"^([\w./-]+)[ \t]*:(?!=).*\n(?:\t.*\n)*?\t.*-o[ \t]+\$@", makefile, re.MULTILINE)
-    written = re.findall(r"-o[ \t]+([\w./-]+)(?![\w./-]*\.o\b)", makefile)
+    written = re.findall(r"-o[ \t]+([\w./-]+)", makefile)
     candidates = [_expanded(name, variables) for name in (*named, *linked, *written)]
     return next((name for name in map(_inside, candidates) if name and not name.endswith(".o")), "")
 
 
+def _assignments(makefile: str) -> list[tuple[str, str]]:
+    """Names and values without comments, in the order of the file."""
+    return [(name, value.partition("#")[0].strip()) for name, value in _ASSIGNMENT.findall(makefile)]
+
+
 def _run_recipe(makefile: str) -> list[str]:
     recipe = re.search(r"^run[ \t]*:(?!=).*\n((?:\t.*(?:\n|\Z))*)", makefile, re.MULTILINE)
-    variables = dict(_ASSIGNMENT.findall(makefile))
+    variables = dict(_assignments(makefile))
     lines = recipe[1].splitlines() if recipe else []
     return [_expanded(line, variables).strip().lstrip("@-").strip() for line in lines]
 
@@ -142,7 +149,7 @@ def _main_source(files: Mapping[str, bytes]) -> str:
     sources = [path for path in sorted(files) if path.endswith((".cu", *C_SUFFIXES))]
     if not sources:
         raise UserError("There are headers but no source to compile.", "Upload the file with the function main.")
-    mains = [path for path in sources if _MAIN.search(_COMMENT.sub(" ", _code(files[path])))]
+    mains = [path for path in sources if _MAIN.search(_code(files[path]))]
     if len(mains) > 1:
         raise UserError(
             f"More than one file has a function main: {', '.join(mains[:5])}.",
@@ -177,4 +184,4 @@ def _code(content: bytes) -> str:
 
 
 def _text(content: bytes) -> str:
-    return content.decode("utf-8", errors="replace").replace("\r\n", "\n")
+    return content[:LOOKED_AT_BYTES].decode("utf-8", errors="replace").replace("\r\n", "\n")

@@ -66,9 +66,11 @@ def from_archive(path: Path, limits: SnapshotLimits | None = None) -> Tree:
     try:
         with path.open("rb") as stream:
             for member in archive.members(stream, intake.limits):
+                if intake.leaves_out(member.path):
+                    continue
                 if member.left_out:
                     intake.skipped[member.path] = member.left_out
-                elif not intake.leaves_out(member.path):
+                else:
                     intake.add(member.path, member.read())
     except OSError as error:
         raise UserError(f"{path.name} cannot be read: {error.strerror}.") from error

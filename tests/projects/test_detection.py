@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from optimas_web.errors import UserError
@@ -132,3 +134,14 @@ def test_a_program_in_another_language_needs_no_detection():
 def test_a_makefile_that_never_stops_growing_is_cut():
     text = b"A = $(A)$(A)$(A)\nTARGET = $(A)\nrun:\n\t./$(A)\n"
     assert manifest.load({"wave.c": MAIN, "Makefile": text}).workloads[0].command == "./wave"
+
+
+@pytest.mark.parametrize(
+    "piece", [b"/*", b"\n", b" ", b"int\n", b'"', b"//", b"main", b"A =  \t", b"\t-o ", b"run:\n\t", b"./wave "]
+)
+def test_long_repetitions_are_looked_at_once(piece: bytes):
+    content = piece * (600_000 // len(piece))
+    files = {"wave.cpp": MAIN + content, "Makefile": b"wave: x\n" + content, "README.md": content}
+    started = time.perf_counter()
+    manifest.load(files)
+    assert time.perf_counter() - started < 5
