@@ -28,7 +28,8 @@ _ASSIGNMENT = re.compile(
 )
 _REFERENCE = re.compile(r"\$[({]([\w.]+)[)}]")
 _BINARY_VARIABLES = ("target", "bin", "binary", "exe", "exec", "executable", "program", "prog")
-_CMAKE_TARGET = re.compile(r"add_executable\s*\(\s*([\w.+-]+)", re.IGNORECASE)
+_CMAKE_TARGET = re.compile(r"\badd_executable\s{0,80}\(\s{0,80}([\w.+${}-]+)", re.IGNORECASE)
+_CMAKE_PROJECT = re.compile(r"\bproject\s{0,80}\(\s{0,80}([\w.+-]+)", re.IGNORECASE)
 _OPEN_ARGUMENT = re.compile(r"[<>\[\]|…]|\.\.\.|(?<![\w./-])[A-Z][A-Z_0-9]*(?![\w./-])")
 
 
@@ -59,8 +60,7 @@ def binary(files: Mapping[str, bytes], command: str | None) -> str:
     if not found and makefile is not None:
         found = _binary_of_makefile(makefile)
     elif not found and "CMakeLists.txt" in files:
-        target = _CMAKE_TARGET.search(_text(files["CMakeLists.txt"]))
-        found = f"build/{target[1]}" if target else ""
+        found = _binary_of_cmake(_text(files["CMakeLists.txt"]))
     return found or PurePosixPath(_main_source(files)).stem
 
 
@@ -128,6 +128,13 @@ def _cmake_command(chain: ToolchainName) -> str:
     arch = " -DCMAKE_CUDA_ARCHITECTURES=$(echo {arch} | cut -c4-)" if chain == "cuda" else ""
     configure = f"cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{arch} -DCMAKE_{language}_FLAGS='{{flags}}'"
     return f"{configure} && cmake --build build"
+
+
+def _binary_of_cmake(lists: str) -> str:
+    """The first executable, which may be called after the project; empty when its name is computed otherwise."""
+    target, project = _CMAKE_TARGET.search(lists), _CMAKE_PROJECT.search(lists)
+    name = target[1].replace("${PROJECT_NAME}", project[1] if project else "") if target else ""
+    return f"build/{name}" if _inside(name) else ""
 
 
 def _compiler_line(files: Mapping[str, bytes], chain: ToolchainName, binary: str) -> str:

@@ -66,6 +66,11 @@ def test_cuda_is_known_by_file_names_and_kernels(files: dict[str, bytes], chain:
             "build/wave",
         ),
         (
+            {"a.cpp": MAIN, "CMakeLists.txt": b"project(wave)\nadd_executable(${PROJECT_NAME} a.cpp)\n"},
+            "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS='{flags}' && cmake --build build",
+            "build/wave",
+        ),
+        (
             {"a.cu": MAIN, "CMakeLists.txt": b"ADD_EXECUTABLE( wave a.cu)\n"},
             "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_CUDA_ARCHITECTURES=$(echo {arch} | cut -c4-)"
             " -DCMAKE_CUDA_FLAGS='{flags}' && cmake --build build",
