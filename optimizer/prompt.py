@@ -255,7 +255,7 @@ def example(sources: Mapping[str, str], allowed: Sequence[Region], offered: Sequ
     pointed = [
         (item.file, item.lines[0]) for item in offered if item.lines and _inside(allowed, item.file, item.lines[0])
     ]
-    file, line = pointed[0] if pointed else (allowed[0].file, allowed[0].last)
+    file, line = pointed[0] if pointed else (allowed[0].file, (allowed[0].first + allowed[0].last) // 2)
     text = excerpt.plain(split_lines(sources[str(file)])[line - 1]).rstrip("\r\n")
     ids = [item.label for item in offered if (item.file, item.lines and item.lines[0]) == (file, line)] or [
         item.label for item in offered[:1]
