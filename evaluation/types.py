@@ -28,15 +28,20 @@ ScoreName = Literal["coverage", "location", "direction"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one sandboxed process tree. Bytes and seconds."""
+    """Bounds of one sandboxed process tree. Bytes and seconds.
+
+    None takes its measure from the host, so that a program with a thread a core is not stopped for it: ``cpu_s``
+    (of one process, all its threads) becomes ``wall_s`` times the processors, ``processes`` (and threads, of the whole
+    tree) four for each processor, at least 256.
+    """
 
     wall_s: float = 60.0
-    cpu_s: int = 300
+    cpu_s: int | None = None
     memory_bytes: int = 8_000_000_000
     file_bytes: int = 1_073_741_824
     job_bytes: int = 4_294_967_296
     output_bytes: int = 16_777_216
-    processes: int = 256
+    processes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from evaluation.sandbox.bwrap import sandbox_uid
-from evaluation.sandbox.profiles import PROFILES, ProfileName, Rules, command_line
+from evaluation.sandbox.profiles import PROFILES, Bounds, ProfileName, Rules, command_line
 from evaluation.sandbox.seccomp import MACHINES, filter_bytes
 from evaluation.sandbox.supervise import Ending, Stop, size_text, supervise
 from evaluation.types import Limits, Ran
@@ -49,22 +49,22 @@ def run(
 
     However it ends is a value. Raises UserError when there is no working sandbox here: nothing ever runs without.
     """
-    rules = PROFILES[profile]
+    rules, bounds = PROFILES[profile], Bounds.of(limits)
     _check_owner(folder)
     seccomp_fd = _seccomp_fd(rules)
     try:
         words = ["sh", "-c", command] if isinstance(command, str) else list(command)
         arguments = command_line(
-            words, folder, rules, limits, seccomp_fd=seccomp_fd, env=env or {}, readable=readable, gpu=gpu
+            words, folder, rules, bounds, seccomp_fd=seccomp_fd, env=env or {}, readable=readable, gpu=gpu
         )
-        ending = supervise(arguments, folder, limits, seccomp_fd=seccomp_fd, cancelled=cancelled, on_output=on_output)
+        ending = supervise(arguments, folder, bounds, seccomp_fd=seccomp_fd, cancelled=cancelled, on_output=on_output)
     except FileNotFoundError as missing:
         raise UserError(f"The sandbox cannot start: {missing.filename} was not found.", "Install util-linux.") from None
     finally:
         os.close(seccomp_fd)
     if not ending.started and not ending.stop:
         raise _not_usable(ending)
-    return _as_ran(ending, rules, limits)
+    return _as_ran(ending, rules, bounds)
 
 
 def _check_owner(folder: Path) -> None:
@@ -92,8 +92,8 @@ def _not_usable(ending: Ending) -> UserError:
     return UserError(f"The sandbox cannot start: {said[0]}.", _NAMESPACE_HINT)
 
 
-def _as_ran(ending: Ending, rules: Rules, limits: Limits) -> Ran:
-    stop = ending.stop or _own_end(ending, rules, limits)
+def _as_ran(ending: Ending, rules: Rules, bounds: Bounds) -> Ran:
+    stop = ending.stop or _own_end(ending, rules, bounds)
     killed = ending.stop is not None and ending.stop.reason.endswith("killed")
     return Ran(
         ended=stop.ended,
@@ -107,23 +107,23 @@ def _as_ran(ending: Ending, rules: Rules, limits: Limits) -> Ran:
     )
 
 
-def _own_end(ending: Ending, rules: Rules, limits: Limits) -> Stop:
+def _own_end(ending: Ending, rules: Rules, bounds: Bounds) -> Stop:
     """How a tree ended that was not stopped from here. Refused memory and processes show in what it printed."""
     if ending.code == 0:
         return Stop("exited", "")
     printed = ending.stderr.data[-4096:]
-    if rules.memory == "as" and any(words in printed for words in _NO_MEMORY):
-        return Stop("memory_limit", f"asked for more than {size_text(limits.memory_bytes)} of memory: refused")
+    if rules.data_limit and not rules.gpu and any(words in printed for words in _NO_MEMORY):
+        return Stop("memory_limit", f"asked for more than {size_text(bounds.limits.memory_bytes)} of memory: refused")
     if any(words in printed for words in _NO_PROCESS):
-        return Stop("process_limit", f"asked for more than {limits.processes} processes and threads: refused")
-    return _by_signal(ending.code - 128, limits)
+        return Stop("process_limit", f"asked for more than {bounds.processes} processes and threads: refused")
+    return _by_signal(ending.code - 128, bounds)
 
 
-def _by_signal(number: int, limits: Limits) -> Stop:
+def _by_signal(number: int, bounds: Bounds) -> Stop:
     if number == signal.SIGXCPU:
-        return Stop("timeout", f"used more than {limits.cpu_s} s of processor time: killed")
+        return Stop("timeout", f"used more than {bounds.cpu_s} s of processor time: killed")
     if number == signal.SIGXFSZ:
-        return Stop("disk_limit", f"wrote a file of more than {size_text(limits.file_bytes)}: killed")
+        return Stop("disk_limit", f"wrote a file of more than {size_text(bounds.limits.file_bytes)}: killed")
     if number in set(signal.Signals):
         return Stop("signalled", f"ended by {signal.Signals(number).name}")
     return Stop("exited", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,24 +17,42 @@ ProfileName = Literal["build", "run", "gpu", "tools", "asan"]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How one profile differs. ``memory``: the limit the kernel holds per process; the watchdog holds all of them.
+    """How one profile differs.
 
-    RLIMIT_AS stops CUDA and the sanitizers, which reserve address space by the terabyte; RLIMIT_DATA stops ASan.
-    ncu and compute-sanitizer talk to the program over a local socket; the network namespace is empty all the same.
+    ``data_limit``: the kernel refuses memory beyond the limit to each process (RLIMIT_DATA; the watchdog holds the
+    sum). Not RLIMIT_AS: CUDA reserves address space by the terabyte, and so do 128 threads' malloc arenas. ASan fails
+    under either. ``sockets``: ncu and compute-sanitizer talk to the program over a local socket; the network namespace
+    is empty all the same.
     """
 
     sockets: bool = False
-    memory: Literal["as", "data", ""] = "as"
+    data_limit: bool = True
     gpu: bool = False
 
 
 PROFILES: Mapping[ProfileName, Rules] = {
     "build": Rules(),
     "run": Rules(),
-    "gpu": Rules(memory="data", gpu=True),
-    "tools": Rules(sockets=True, memory="data", gpu=True),
-    "asan": Rules(memory=""),
+    "gpu": Rules(gpu=True),
+    "tools": Rules(sockets=True, gpu=True),
+    "asan": Rules(data_limit=False),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Limits with what the host decides filled in."""
+
+    limits: Limits
+    cpu_s: int
+    processes: int
+
+    @classmethod
+    def of(cls, limits: Limits) -> Bounds:
+        processors = os.cpu_count() or 1
+        cpu_s = limits.cpu_s if limits.cpu_s is not None else math.ceil(limits.wall_s * processors)
+        return cls(limits, cpu_s, limits.processes or max(256, 4 * processors))
+
 
 TMP_BYTES = 268_435_456
 """Size of the private /tmp and of /dev/shm. They live in memory, and vanish with the sandbox."""
@@ -61,7 +80,7 @@ def command_line(
     command: Sequence[str],
     folder: Path,
     rules: Rules,
-    limits: Limits,
+    bounds: Bounds,
     *,
     seccomp_fd: int,
     env: Mapping[str, str],
@@ -71,7 +90,7 @@ def command_line(
     """The whole argument list: drop root, set limits, enter bubblewrap, limit processes, start."""
     return [
         *_drop_root(),
-        *_rlimits(rules, limits),
+        *_rlimits(rules, bounds),
         str(program()),
         *_isolation(seccomp_fd),
         *_system(),
@@ -80,7 +99,7 @@ def command_line(
         *(part for path in readable for part in ("--ro-bind", str(path), str(path))),
         *("--bind", str(folder), "/job", "--chdir", "/job", "--remount-ro", "/"),
         *_environment(rules, env),
-        *("prlimit", f"--nproc={limits.processes}", "--", "sh", "-c", _START, "sh"),
+        *("prlimit", f"--nproc={bounds.processes}", "--", "sh", "-c", _START, "sh"),
         *command,
     ]
 
@@ -91,10 +110,10 @@ def _drop_root() -> Sequence[str]:
     return ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs")
 
 
-def _rlimits(rules: Rules, limits: Limits) -> Sequence[str]:
-    memory = (f"--{rules.memory}={limits.memory_bytes}",) if rules.memory else ()
-    cpu = f"--cpu={limits.cpu_s}:{limits.cpu_s + 1}"  # soft first: SIGXCPU names the cause, SIGKILL would not
-    return ("prlimit", "--core=0", "--nofile=1024", f"--fsize={limits.file_bytes}", cpu, *memory, "--")
+def _rlimits(rules: Rules, bounds: Bounds) -> Sequence[str]:
+    memory = (f"--data={bounds.limits.memory_bytes}",) if rules.data_limit else ()
+    cpu = f"--cpu={bounds.cpu_s}:{bounds.cpu_s + 1}"  # soft first: SIGXCPU names the cause, SIGKILL would not
+    return ("prlimit", "--core=0", "--nofile=1024", f"--fsize={bounds.limits.file_bytes}", cpu, *memory, "--")
 
 
 def _isolation(seccomp_fd: int) -> Sequence[str]:

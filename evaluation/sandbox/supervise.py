@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from evaluation.sandbox.profiles import Bounds
 from evaluation.sandbox.watch import cpu_ns, descendants, folder_bytes, held_by
-from evaluation.types import Ended, Limits
+from evaluation.types import Ended
 
 TICK_S = 0.25
 """How often cancellation and limits are looked at."""
@@ -77,7 +78,7 @@ class Ending:
 def supervise(
     arguments: Sequence[str],
     folder: Path,
-    limits: Limits,
+    bounds: Bounds,
     *,
     seccomp_fd: int,
     cancelled: Callable[[], bool] | None = None,
@@ -97,9 +98,19 @@ def supervise(
         )
         os.close(start_write)
         with process:
-            return _Tree(process, start_read, folder, limits, cancelled, on_output).follow()
+            return _followed(_Tree(process, start_read, folder, bounds, cancelled, on_output))
     finally:
         os.close(start_read)
+
+
+def _followed(tree: _Tree) -> Ending:
+    """A caller's callback may raise, and a worker may be interrupted: then nothing may go on running."""
+    try:
+        return tree.follow()
+    except BaseException:
+        tree.end_namespace()
+        _signal(os.killpg, tree.process.pid)
+        raise
 
 
 class _Tree:
@@ -110,16 +121,17 @@ class _Tree:
         process: subprocess.Popen[bytes],
         start_fd: int,
         folder: Path,
-        limits: Limits,
+        bounds: Bounds,
         cancelled: Callable[[], bool] | None,
         on_output: Callable[[bytes], None] | None,
     ) -> None:
         assert process.stdout and process.stderr
-        self.process, self.start_fd, self.folder, self.limits = process, start_fd, folder, limits
+        self.process, self.start_fd, self.folder = process, start_fd, folder
+        self.bounds, self.limits = bounds, bounds.limits
         self.cancelled, self.on_output = cancelled, on_output
         self.streams: Mapping[int, Kept] = {
-            process.stdout.fileno(): Kept(limits.output_bytes),
-            process.stderr.fileno(): Kept(limits.output_bytes),
+            process.stdout.fileno(): Kept(bounds.limits.output_bytes),
+            process.stderr.fileno(): Kept(bounds.limits.output_bytes),
         }
         self.began = time.perf_counter_ns()
         self.started = False
@@ -146,18 +158,26 @@ class _Tree:
         """Read and look until the tree has exited (None) or has to be stopped."""
         while not self.exited:
             self._read(selector, exit_fd, TICK_S)
-            stop = self._over_quick_limits() or (self._at_tick() if time.monotonic() >= self.next_tick else None)
+            stop = (
+                self._over_output()
+                or self._over_time()
+                or (self._at_tick() if time.monotonic() >= self.next_tick else None)
+            )
             if stop and not self.exited:
                 return stop
         return None
 
     def _read(self, selector: selectors.BaseSelector, exit_fd: int, timeout_s: float) -> None:
-        for key, _ in selector.select(timeout_s):
+        for key, _ in sorted(selector.select(timeout_s), key=self._start_first):
             if key.fd == exit_fd:
                 self.exited = self.exited or time.perf_counter_ns()
                 selector.unregister(exit_fd)
             elif not self._read_one(key.fd):
                 selector.unregister(key.fd)
+
+    def _start_first(self, event: tuple[selectors.SelectorKey, int]) -> bool:
+        """A program can be over before its start was read; the clock must not run backwards."""
+        return event[0].fd != self.start_fd
 
     def _read_one(self, fd: int) -> bool:
         """Take what is there; False at the end of the stream."""
@@ -175,9 +195,12 @@ class _Tree:
             self.started, self.began = True, time.perf_counter_ns()
             self.setup_cpu_ns = cpu_ns(self.process.pid)
 
-    def _over_quick_limits(self) -> Stop | None:
-        if sum(kept.total for kept in self.streams.values()) > self.limits.output_bytes:
-            return Stop("output_limit", f"printed more than {size_text(self.limits.output_bytes)}: killed")
+    def _over_output(self) -> Stop | None:
+        if sum(kept.total for kept in self.streams.values()) <= self.limits.output_bytes:
+            return None
+        return Stop("output_limit", f"printed more than {size_text(self.limits.output_bytes)}: killed")
+
+    def _over_time(self) -> Stop | None:
         if time.perf_counter_ns() - self.began > self.limits.wall_s * 1e9:
             return Stop("timeout", f"no end after {self.limits.wall_s:g} s: killed")
         return None
@@ -192,9 +215,9 @@ class _Tree:
         held = held_by(self.process.pid)
         if held.memory_bytes > self.limits.memory_bytes:
             return Stop("memory_limit", f"held more than {size_text(self.limits.memory_bytes)} of memory: killed")
-        if held.tasks >= self.limits.processes:
+        if held.tasks >= self.bounds.processes:
             return Stop(
-                "process_limit", f"ran {self.limits.processes} processes and threads at once, the limit: killed"
+                "process_limit", f"ran {self.bounds.processes} processes and threads at once, the limit: killed"
             )
         return None
 
@@ -209,19 +232,23 @@ class _Tree:
         return Stop("disk_limit", f"filled its folder with more than {size_text(self.limits.job_bytes)}: killed")
 
     def _left_behind(self) -> Stop | None:
-        """A program can write a lot and exit between two ticks."""
+        """A program can write a lot and exit between two looks: nothing was killed, but it is over its limits."""
         self.next_count = 0.0
-        over = self._over_disk()
-        return over and Stop("disk_limit", over.reason.removesuffix(": killed"))
+        over = self._over_output() or self._over_disk()
+        return over and Stop(over.ended, over.reason.removesuffix(": killed"))
 
     def _kill(self, selector: selectors.BaseSelector, exit_fd: int) -> None:
-        """End the namespace by its process 1, so that the kernel ends all in it; then bubblewrap, if it lingers."""
-        for pid in list(descendants(self.process.pid))[:1]:
-            _signal(os.kill, pid)
+        """The namespace first; then bubblewrap, if it lingers."""
+        self.end_namespace()
         self._await_exit(selector, exit_fd, _GRACE_S)
         if not self.exited:
             _signal(os.killpg, self.process.pid)
             self._await_exit(selector, exit_fd, _GRACE_S)
+
+    def end_namespace(self) -> None:
+        """Kill its process 1: the kernel ends all that is in it."""
+        for pid in list(descendants(self.process.pid))[:1]:
+            _signal(os.kill, pid)
 
     def _await_exit(self, selector: selectors.BaseSelector, exit_fd: int, seconds: float) -> None:
         deadline = time.monotonic() + seconds

@@ -18,9 +18,9 @@ from projects.types import Manifest
 Cancelled = Callable[[], bool] | None
 OnOutput = Callable[[bytes], None] | None
 
-BUILD_LIMITS = Limits(wall_s=600, cpu_s=600)
-SANITIZER_LIMITS = Limits(wall_s=600, cpu_s=1200, memory_bytes=16_000_000_000)
-PROFILE_LIMITS = Limits(wall_s=900, cpu_s=1800)
+BUILD_LIMITS = Limits(wall_s=600)
+SANITIZER_LIMITS = Limits(wall_s=600, memory_bytes=16_000_000_000)
+PROFILE_LIMITS = Limits(wall_s=900)
 
 _ASSIGNMENTS = re.compile(r"\s*((?:[A-Za-z_]\w*=\S*\s+)*)")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from evaluation.sandbox import profiles
 from evaluation.types import Limits, Ran
 from optimas_web.errors import UserError
 
+ROOT = Path(__file__).resolve().parents[2]
 SHORT = Limits(wall_s=5, cpu_s=10)
 MARK = "optimas-left-behind"
 """An argument that test programs carry, so that survivors can be found on the host."""
@@ -105,7 +108,7 @@ def test_the_profile_for_tools_has_sockets_and_still_no_network(job: Path) -> No
     connect = "import socket; s = socket.socket(); s.connect(('192.0.2.1', 80))"
     rules = sandbox.PROFILES["tools"]
     assert rules.sockets and rules.gpu
-    no_gpu = {**sandbox.PROFILES, "tools": profiles.Rules(sockets=True, memory="data")}
+    no_gpu = {**sandbox.PROFILES, "tools": profiles.Rules(sockets=True)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sandbox, "PROFILES", no_gpu)
         ran = sandbox.run(["python3", "-c", connect], job, profile="tools", limits=SHORT)
@@ -215,6 +218,39 @@ def test_cancelling_takes_half_a_second(job: Path) -> None:
     ran = run(job, f"sleep 600; : {MARK}", Limits(wall_s=30), cancelled=cancelled)
     assert (ran.ended, ran.reason) == ("cancelled", "cancelled on request: killed")
     assert max(b - a for a, b in zip(asked, asked[1:], strict=False)) < 0.5
+
+
+def test_a_callback_that_raises_leaves_nothing_running(job: Path) -> None:
+    def cancelled() -> bool:
+        raise LookupError("the lease is lost")
+
+    began = time.monotonic()
+    with pytest.raises(LookupError):
+        run(job, f"sleep 600; : {MARK}", Limits(wall_s=30), cancelled=cancelled)
+    assert time.monotonic() - began < 3
+
+
+def test_limits_without_a_number_take_the_hosts_measure() -> None:
+    processors = os.cpu_count() or 1
+    bounds = profiles.Bounds.of(Limits(wall_s=10))
+    assert (bounds.cpu_s, bounds.processes) == (10 * processors, max(256, 4 * processors))
+    assert profiles.Bounds.of(Limits(cpu_s=7, processes=40)) == profiles.Bounds(Limits(cpu_s=7, processes=40), 7, 40)
+
+
+def test_a_worker_that_is_killed_takes_its_program_with_it(job: Path) -> None:
+    script = (
+        "from pathlib import Path; from evaluation import sandbox; from evaluation.types import Limits;"
+        f"sandbox.run('echo up; sleep 600; : {MARK}', Path({str(job)!r}), profile='run', limits=Limits(wall_s=60),"
+        " on_output=lambda data: print('up', flush=True))"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, env=env, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout and worker.stdout.readline() == b"up\n"
+        assert survivors() != []
+        worker.kill()
+    deadline = time.monotonic() + 3
+    while survivors() and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def test_output_is_handed_on_while_the_program_runs(job: Path) -> None:
