@@ -159,10 +159,10 @@ def prefixed(command: str, tool: str) -> str:
 
 
 def tool(name: str, remedy: str, *, arguments: Sequence[str] = ("--version",), folders: Sequence[str] = ()) -> Tool:
-    """A program as found on this host: on PATH, or in one of ``folders``. The version is the first number it prints."""
+    """A program as found here, on PATH or in one of ``folders``. The version is the most exact number it prints."""
     path = shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders))
     if path is None:
         return Tool(name, None, remedy)
     said = subprocess.run([path, *arguments], capture_output=True, text=True, errors="replace", check=False).stdout
     versions = re.findall(r"\d+\.\d+(?:\.\d+)?", said)
-    return Tool(name, versions[-1] if versions else "unknown", "")
+    return Tool(name, max(versions, key=len, default="unknown"), "")
