@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from evaluation.timing import LOOKS, SAME_BAND, SHARES, lag1
+from evaluation.timing import LOOKS, SAME_BAND, SHARES, lag1, overall
 from evaluation.types import Baseline, Comparison, Evaluation, Pair, Score, Timing
 from optimizer.types import Gate
 
@@ -19,7 +19,7 @@ def evaluation_document(evaluation: Evaluation) -> dict[str, object]:
     """Everything of one evaluation in JSON types; a number that is not finite becomes null."""
     document: dict[str, object] = {
         "schema": SCHEMA,
-        "verdict": evaluation.verdict,
+        "verdict": verdict(evaluation),
         "workload": evaluation.workload,
         "gates": [gate_row(gate) for gate in evaluation.gates],
         "timing": timing_rows(evaluation.timings),
@@ -37,6 +37,12 @@ def evaluation_document(evaluation: Evaluation) -> dict[str, object]:
     finite = jsonable(document)
     assert isinstance(finite, dict)
     return finite
+
+
+def verdict(evaluation: Evaluation) -> str:
+    """``failed`` when a gate failed, else what the timings say together."""
+    verdicts = {scope: timing.verdict for scope, timing in evaluation.timings.items()}
+    return "failed" if evaluation.failed else overall(verdicts)
 
 
 def gate_row(gate: Gate) -> dict[str, object]:

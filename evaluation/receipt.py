@@ -17,7 +17,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from evaluation.documents import METHOD, WHOLE_SCOPES, evaluation_document, jsonable
-from evaluation.timing import LOOKS, first_side, physics, verdict_of
+from evaluation.timing import LOOKS, first_side, overall, physics, verdict_of
 from evaluation.types import Ceilings, Evaluation, Pair, Side, Timing
 from optimizer.types import Completion, Prompt
 
@@ -105,17 +105,22 @@ def _hash_problems(receipt: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _timing_problems(receipt: Mapping[str, Any]) -> Iterator[str]:
-    samples, timing = receipt["samples"], receipt["timing"]
+    samples = receipt["samples"]
     if samples["method"] != METHOD:
         yield f"The timings were judged by {samples['method']}, which this version cannot repeat."
         return
-    told = {row["scope"]: row for row in (*timing["kernels"], *(timing[scope] for scope in WHOLE_SCOPES)) if row}
-    for scope, row in told.items():
+    for scope, row in _timings(receipt).items():
         if row["verdict"] == "same_machine_code":
             continue
         pairs = [Pair(**pair) for pair in samples["pairs"].get(scope, ())]
         yield from _order_problems(scope, pairs, samples["seed"])
         yield from _replay_problems(row, replay(scope, pairs, samples))
+
+
+def _timings(receipt: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    timing = receipt["timing"]
+    rows = (*timing["kernels"], *(timing[scope] for scope in WHOLE_SCOPES))
+    return {row["scope"]: row for row in rows if row}
 
 
 def replay(scope: str, pairs: list[Pair], samples: Mapping[str, Any]) -> Timing:
@@ -145,8 +150,8 @@ def _replay_problems(row: Mapping[str, Any], again: Timing) -> Iterator[str]:
 
 def _verdict_problems(receipt: Mapping[str, Any]) -> Iterator[str]:
     failed = any(gate["status"] == "failed" for gate in receipt["gates"])
-    carrier = receipt["timing"]["selected"] or receipt["timing"]["program"]
-    expected = "failed" if failed else carrier["verdict"] if carrier else "cannot_tell"
+    verdicts = {scope: row["verdict"] for scope, row in _timings(receipt).items()}
+    expected = "failed" if failed else overall(verdicts)
     if receipt["verdict"] != expected:
         yield f"The verdict is {receipt['verdict']}, but gates and timing say {expected}."
 

@@ -39,6 +39,8 @@ SAME_BAND = 0.01
 """A speedup whose whole interval lies within 1 % of 1 is no difference."""
 LEAST_BUDGET_S = 60.0
 BUDGET_RUNS = 40
+WHOLE = ("gpu", "program")
+"""Scopes that hold all work of a workload: a declaration of that work can be held against these only."""
 DECIDED: frozenset[TimingVerdict] = frozenset({"impossible", "same_machine_code", "no_difference", "faster", "slower"})
 
 
@@ -80,21 +82,25 @@ def measure(
 ) -> dict[str, tuple[Pair, ...]]:
     """Run pairs until the scope ``carrier`` is decided or the budget is spent.
 
-    ``run_pair(index, first)`` runs both sides and returns one Pair a scope; ``elapsed_s`` tells the seconds since the
-    start. The first ten always run. Returns all pairs by scope, in the order they ran.
+    ``run_pair(index, first)`` runs both sides and returns one Pair a scope, that of ``carrier`` always; ``elapsed_s``
+    tells the seconds since the start. The first ten always run. Returns all pairs by scope, in the order they ran.
     """
-    pairs: dict[str, list[Pair]] = {}
-    for look, planned in enumerate(LOOKS):
-        for index in range(LOOKS[look - 1] if look else 0, planned):
-            for scope, pair in run_pair(index, first_side(seed, index)).items():
-                pairs.setdefault(scope, []).append(pair)
-        ran = pairs[carrier]
-        if verdict_of(carrier, ran, seed, ceiling=ceiling).verdict in DECIDED or planned == LOOKS[-1]:
+    rounds: list[Mapping[str, Pair]] = []
+    for planned, following in zip(LOOKS, (*LOOKS[1:], None), strict=True):
+        rounds += [run_pair(index, first_side(seed, index)) for index in range(len(rounds), planned)]
+        timed = [pairs[carrier] for pairs in rounds]
+        if following is None or verdict_of(carrier, timed, seed, ceiling=ceiling).verdict in DECIDED:
             break
-        program_s = median(pair.original_ns for pair in pairs.get("program", ran)) / 1e9
-        if not enough_time(elapsed_s(), planned, LOOKS[look + 1], program_s):
+        program_s = median(pairs.get("program", pairs[carrier]).original_ns for pairs in rounds) / 1e9
+        if not enough_time(elapsed_s(), planned, following, program_s):
             break
-    return {scope: tuple(ran) for scope, ran in pairs.items()}
+    scopes = dict.fromkeys(scope for pairs in rounds for scope in pairs)
+    return {scope: tuple(_pair(pairs, scope, seed, at) for at, pairs in enumerate(rounds)) for scope in scopes}
+
+
+def _pair(pairs: Mapping[str, Pair], scope: str, seed: int, index: int) -> Pair:
+    """The scope's pair of one round. A round without it leaves a tainted one, so that all scopes count alike."""
+    return pairs.get(scope) or Pair(index, first_side(seed, index), 0.0, 0.0, "not measured in this pair")
 
 
 def verdict_of(scope: str, pairs: Sequence[Pair], seed: int, *, ceiling: Physics | None = None) -> Timing:
@@ -117,7 +123,7 @@ def at_look(scope: str, pairs: Sequence[Pair], share: float, seed: int, ceiling:
         return unmeasured(scope, "cannot_tell", reason, seed, len(clean))
     ratios = [math.log(pair.original_ns / pair.candidate_ns) for pair in clean]
     middle, (low, high) = median(ratios), interval(ratios, share)
-    sum_shown = ceiling and ceiling(median(pair.candidate_ns for pair in clean) / 1e9)
+    sum_shown = ceiling(median(pair.candidate_ns for pair in clean) / 1e9) if ceiling and scope in WHOLE else ""
     verdict: TimingVerdict = "impossible" if sum_shown else _verdict(math.exp(low), math.exp(high))
     return Timing(
         scope=scope,
@@ -132,6 +138,16 @@ def at_look(scope: str, pairs: Sequence[Pair], share: float, seed: int, ceiling:
         reason=sum_shown or _sentence(verdict, math.exp(middle), math.exp(low), math.exp(high), len(clean)),
         seed=seed,
     )
+
+
+def overall(verdicts: Mapping[str, TimingVerdict]) -> TimingVerdict:
+    """One verdict from those of all scopes: impossible if any is, else that of the selected kernels, else the program.
+
+    Without any it is ``cannot_tell``.
+    """
+    if "impossible" in verdicts.values():
+        return "impossible"
+    return verdicts.get("selected") or verdicts.get("program") or "cannot_tell"
 
 
 def unmeasured(scope: str, verdict: TimingVerdict, reason: str, seed: int, pairs: int = 0) -> Timing:

@@ -286,18 +286,14 @@ class Evaluation:
     ceilings: Ceilings | None = None
 
     @property
-    def verdict(self) -> Literal["failed"] | TimingVerdict:
-        """``failed``, or what the timing of the selected kernels says, else that of the program."""
-        if any(gate.status == "failed" for gate in self.gates):
-            return "failed"
-        timing = self.timings.get("selected") or self.timings.get("program")
-        return timing.verdict if timing else "cannot_tell"
+    def failed(self) -> bool:
+        return any(gate.status == "failed" for gate in self.gates)
 
     @property
     def proved(self) -> bool:
         """Nothing failed and the outputs were compared. A gate that could not run says why and proves nothing."""
         compared = any(gate.name == "outputs" and gate.status == "passed" for gate in self.gates)
-        return compared and self.verdict != "failed"
+        return compared and not self.failed
 
     @property
     def different_data(self) -> int:

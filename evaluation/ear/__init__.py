@@ -61,13 +61,17 @@ def hunks(reasoning: Reasoning) -> tuple[Hunk, ...]:
 
 
 def changed_lines(edit: Edit, before: Mapping[str, str]) -> frozenset[int]:
-    """The original lines that ``edit`` changes, found by a diff of its two texts; empty when no code changes."""
+    """The original lines that ``edit`` changes, found by a diff of its two texts; empty when no code changes.
+
+    Lines added in front of all that it replaces count as the first of those, so that a swap stays where it is.
+    """
     old = "".join(split_lines(before[edit.file])[edit.start_line - 1 : edit.end_line])
     if words(old) == words(edit.new_text):
         return frozenset()
     found = align.hunks(_plain(old), _plain(edit.new_text))
     places = (place for hunk in found for place in range(hunk.first, hunk.last + 1) or (hunk.first - 1,))
-    return frozenset(max(1, edit.start_line - 1 + place) for place in places)
+    least = edit.start_line if old else 1
+    return frozenset(max(least, edit.start_line - 1 + place) for place in places)
 
 
 def cited_labels(found: Iterable[Hunk], offered: Iterable[Evidence]) -> frozenset[str]:

@@ -48,6 +48,7 @@ def case(offered=(), edits=(), measured=(), region=(11, 30), rejected=()):
         (edit(5, 4, "new;"), {4}),  # an insertion counts as the line it stands behind
         (edit(1, 0, "new;"), {1}),
         (edit(5, 6, "line5;\nnew;\nline6;"), {5}),
+        (edit(5, 6, "line6;\nline5;"), {5, 6}),  # a swap stays where it is
         (edit(5, 6, "  line5;\n\tline6;"), set()),  # white space is not code
         (edit(5, 6, "line5; // faster\n/* so\n is this */ line6;"), set()),  # nor are comments
         (edit(5, 5, 'print("// text");'), {5}),

@@ -156,12 +156,12 @@ def test_the_order_is_a_fair_coin_that_the_seed_fixes():
 def test_a_time_above_the_measured_roof_is_impossible_with_the_sum_shown():
     check = physics(10_000_000_000, None, Ceilings(bytes_per_s=4e12))
     assert check is not None
-    fast = verdict_of("selected", pairs_of(spread(2.0, 0.1, 10), base_ns=2e6), seed=1, ceiling=check)
+    fast = verdict_of("gpu", pairs_of(spread(2.0, 0.1, 10), base_ns=2e6), seed=1, ceiling=check)
     assert fast.verdict == "impossible"
     assert "1e+10 declared bytes / 0.002 s = 5e+12 a second" in fast.reason
-    assert (
-        verdict_of("selected", pairs_of(spread(2.0, 0.1, 10), base_ns=3e6), seed=1, ceiling=check).verdict == "faster"
-    )
+    slow = verdict_of("gpu", pairs_of(spread(2.0, 0.1, 10), base_ns=3e6), seed=1, ceiling=check)
+    part = verdict_of("rank_rows", pairs_of(spread(2.0, 0.1, 10), base_ns=2e6), seed=1, ceiling=check)
+    assert (slow.verdict, part.verdict) == ("faster", "faster")  # one launch is not the whole declared work
 
 
 def test_operations_have_a_roof_too():
@@ -177,6 +177,30 @@ def test_operations_have_a_roof_too():
 )
 def test_without_a_declaration_or_a_measured_roof_nothing_is_impossible(declared, ceilings):
     assert physics(*declared, ceilings) is None
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "together"),
+    [
+        ({"program": "faster"}, "faster"),
+        ({"selected": "slower", "program": "faster"}, "slower"),
+        ({"selected": "faster", "gpu": "impossible", "program": "faster"}, "impossible"),
+        ({}, "cannot_tell"),
+    ],
+)
+def test_one_verdict_from_those_of_all_scopes(verdicts, together):
+    assert timing.overall(verdicts) == together
+
+
+def test_a_scope_missing_in_some_rounds_has_tainted_pairs_there():
+    def run_pair(index, first):
+        pair = Pair(index, first, 1.3e9, 1e9)
+        return {"program": pair, "kernel": pair} if index % 2 else {"program": pair}
+
+    kernel = measure(run_pair, "program", 5, lambda: 0.0)["kernel"]
+    assert [pair.index for pair in kernel] == list(range(10))
+    assert [bool(pair.tainted) for pair in kernel] == [True, False] * 5
+    assert [pair.first for pair in kernel] == [first_side(5, index) for index in range(10)]
 
 
 def test_autocorrelation_of_a_drift_is_seen():
