@@ -38,6 +38,7 @@ EDGES = (
     "evaluation/workspace.py",
     "evaluation/locks.py",
     "evaluation/machine.py",
+    "evaluation/attempt.py",
     "evaluation/judge.py",
     "evaluation/steps/",
 )
