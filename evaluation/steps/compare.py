@@ -1,0 +1,77 @@
+"""Gate 6: bit for bit the same outputs on every workload."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from evaluation import outputs, workspace
+from evaluation.steps import Bench, Found, Outcome
+from evaluation.types import Baseline, Comparison, Outputs, Side
+from optimas_web.errors import UserError
+from projects.types import WorkloadSpec
+
+ORIGINAL_RUNS = 3
+CANDIDATE_RUNS = 2
+
+
+def step(bench: Bench, found: Found) -> tuple[Outcome, Found]:
+    """Every workload: what the original writes, then whether the candidate writes the same, twice. Ends at the first
+    workload that differs. Raises UserError when a run of the original proves nothing."""
+    baselines: list[Baseline] = []
+    comparisons: list[Comparison] = []
+    for workload in bench.case.manifest.workloads:
+        known = baseline(bench, found, workload)
+        if known.outputs.ran.ended == "not_started":
+            reason = known.outputs.ran.reason
+            return Outcome("not_run", f"{reason[:1].upper()}{reason[1:]}."), replace(found, cannot_run=reason)
+        baselines.append(known)
+        comparisons.append(compared(bench, found, workload, known))
+        if not comparisons[-1].same:
+            break
+    found = replace(found, baselines=tuple(baselines), comparisons=tuple(comparisons))
+    return outcome(comparisons, baselines), found
+
+
+def baseline(bench: Bench, found: Found, workload: WorkloadSpec) -> Baseline:
+    """The original's three runs, unless they are known already. Raises UserError when they are no proof."""
+    known = next((each for each in bench.case.baselines if each.workload == workload.name), None)
+    if known is None:
+        runs = [run(bench, found, "original", workload, turn) for turn in range(ORIGINAL_RUNS)]
+        known = outputs.baseline(workload, runs, bench.case.manifest.masks)
+    if known.problem and known.outputs.ran.ended != "not_started":
+        raise UserError(
+            f"The original program is no proof on workload {workload.name} ({workload.command}): {known.problem}.",
+            "Mend the program or the workload in optimas.toml; no edit was judged.",
+        )
+    return known
+
+
+def compared(bench: Bench, found: Found, workload: WorkloadSpec, known: Baseline) -> Comparison:
+    """The candidate's runs against the original's; the first that differs speaks."""
+    for turn in range(CANDIDATE_RUNS):
+        comparison = outputs.compare(known, run(bench, found, "candidate", workload, turn))
+        if not comparison.same:
+            break
+    return comparison
+
+
+def run(bench: Bench, found: Found, side: Side, workload: WorkloadSpec, turn: int) -> Outputs:
+    """One run in a fresh copy of the built folder, so that nothing left by another run can pass for its output."""
+    bench.say(f"running the {side} on {workload.name}, {turn + 1}", 0.0)
+    with workspace.copied(bench.folders[side]) as folder:
+        ran = bench.run(side, found.built[side], workload, folder)
+        return Outputs(ran, bench.case.toolchain.outputs_of(folder, workload.outputs))
+
+
+def outcome(comparisons: Sequence[Comparison], baselines: Sequence[Baseline]) -> Outcome:
+    wrong = [each for each in comparisons if not each.same]
+    if wrong:
+        differences = "; ".join(wrong[0].differences)
+        return Outcome("failed", f"Workload {wrong[0].workload}: {differences}.", "\n".join(wrong[0].differences))
+    count = sum(each.compared_bytes for each in comparisons)
+    masks = sum(len(each.masks) for each in baselines)
+    masked = f", {masks} places masked that vary by themselves" if masks else ""
+    one = "only one workload, and approval needs two with different data" if len(comparisons) == 1 else ""
+    reason = f"{len(comparisons)} of {len(comparisons)} workloads agree bit for bit ({count} bytes{masked})"
+    return Outcome("passed", f"{reason}; {one}." if one else f"{reason}.")

@@ -1,0 +1,72 @@
+"""Gate 9: both sides are profiled again on this machine, so that evidence can be held against what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from analysis import align, evidence, formats, pipeline
+from analysis.types import Analysis, Evidence
+from evaluation import workspace
+from evaluation.steps import SIDES, Bench, Found, Outcome
+from evaluation.types import Measured, Side
+
+REPEATS = 3
+
+
+def step(bench: Bench, found: Found) -> tuple[Outcome, Found]:
+    """Profiles both sides `REPEATS` times by turns and measures every offered item on each. Never fails."""
+    if not bench.case.offered:
+        return Outcome("not_applicable", "No evidence was offered, so there is none to measure again."), found
+    values: dict[Side, list[Mapping[str, float | None]]] = {side: [] for side in SIDES}
+    log = ""
+    for turn in range(REPEATS * len(SIDES)):
+        side = SIDES[turn % 2]
+        bench.say(f"profiling the {side}, {turn // 2 + 1} of {REPEATS}", turn / (2 * REPEATS))
+        with workspace.opened(bench.files(side)) as folder:
+            taken = bench.case.toolchain.profile(
+                folder, bench.case.manifest, arch=bench.case.arch, kernels=bench.case.kernels, cancelled=bench.cancelled
+            )
+            if taken.path is None:
+                return Outcome("not_run", f"The {side} could not be profiled: {taken.reason}.", taken.log), found
+            values[side].append(metrics(bench, found, side, taken.path))
+        log = taken.log
+    measured = tuple(summed(item, values["original"], values["candidate"]) for item in bench.case.offered)
+    again = sum(each.before is not None and each.after is not None for each in measured)
+    reason = f"{again} of {len(measured)} offered items measured again on both sides, {REPEATS} times each."
+    return Outcome("passed", reason, log), replace(found, measured=measured)
+
+
+def metrics(bench: Bench, found: Found, side: Side, path: Path) -> dict[str, float | None]:
+    """Label -> value of each offered item in one profile of ``side``."""
+    analysis = pipeline.analyse(formats.read(path), bench.texts(side))
+    return {item.label: value(item, bench, found, side, analysis) for item in bench.case.offered}
+
+
+def value(item: Evidence, bench: Bench, found: Found, side: Side, analysis: Analysis) -> float | None:
+    """The item's metric over its own lines, or over those that stand for them in the candidate."""
+    if side == "original":
+        return evidence.measure(item, analysis)
+    kernel = found.renamed.get(item.kernel)
+    return evidence.measure(item, analysis, lines_after(item, bench), kernel)
+
+
+def lines_after(item: Evidence, bench: Bench) -> tuple[int, ...] | None:
+    """Where the item's lines are in the candidate, with the lines added among them; None when it has none."""
+    if item.lines is None or item.file is None:
+        return None
+    before, after = (bench.texts(side).get(item.file, "") for side in SIDES)
+    return align.mapped(range(item.lines[0], item.lines[1] + 1), align.map_lines(before, after))
+
+
+def summed(
+    item: Evidence, before: Iterable[Mapping[str, float | None]], after: Iterable[Mapping[str, float | None]]
+) -> Measured:
+    """Median of the repeats on both sides, and the larger of their noise floors; None unless all repeats have it."""
+    one, two = ([turn[item.label] for turn in side] for side in (before, after))
+    known = [[number for number in side if number is not None] for side in (one, two)]
+    noise = max(evidence.noise_floor(side) for side in known)
+    medians = [median(side) if len(side) == len(one) else None for side in known]
+    return Measured(item.label, medians[0], medians[1], noise)
