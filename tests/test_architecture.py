@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-ROOMS = ("projects", "analysis", "optimizer", "evaluation", "reviews", "studies")
-WIRING = "optimas_web"
+from tests.repository import ROOMS, ROOT, TEXTS, WIRING, read, tracked
+
 FROM_BELOW = ("optimas_web.errors", "optimas_web.jobs")
 
 # ``rows`` writes values into rows and reads them back, for services.
@@ -82,7 +79,11 @@ def imports(path: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
             base = ".".join([*above, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
         elif isinstance(node, ast.Call) and _dotted(node.func).split(".")[-1] in ("import_module", "__import__"):
-            yield from ((node.lineno, arg.value) for arg in node.args[:1] if _is_text(arg))
+            yield from (
+                (node.lineno, arg.value)
+                for arg in node.args[:1]
+                if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+            )
 
 
 def wrong_imports(path: str, source: str) -> list[str]:
@@ -148,10 +149,6 @@ def _dotted(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
 def _is_below(name: str, modules: tuple[str, ...]) -> bool:
     return any(name == module or name.startswith(module + ".") for module in modules)
 
@@ -168,27 +165,9 @@ def _kinds_of(name: str) -> set[str]:
 # --- the house --------------------------------------------------------------------------------
 
 
-def tracked(*patterns: str) -> list[str]:
-    """Files of the repository, also those not yet added; without git, all files outside hidden and state folders."""
-    listed = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "--", *patterns],
-        capture_output=True,
-        text=True,
-    )
-    if listed.returncode == 0:
-        return sorted(path for path in set(listed.stdout.splitlines()) if (ROOT / path).exists())
-    found = (path.relative_to(ROOT) for pattern in patterns for path in ROOT.rglob(pattern) if path.is_file())
-    return sorted(str(path) for path in found if not any(p.startswith(".") or p == "var" for p in path.parts))
-
-
 PRODUCT = [path for path in tracked("*.py") if path.split("/")[0] in (*ROOMS, WIRING)]
 WRITTEN = [path for path in PRODUCT if "/migrations/" not in path]
 PYTHON = [path for path in tracked("*.py") if "/migrations/" not in path]
-TEXTS = tracked("*.py", "*.md", "*.toml", "*.html", "*.yml", "*.txt", "*.in", "optimas", ".ci/*", "Dockerfile")
-
-
-def read(path: str) -> str:
-    return (ROOT / path).read_text(encoding="utf-8")
 
 
 def test_the_list_of_files_is_the_real_one():

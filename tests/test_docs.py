@@ -12,11 +12,11 @@ import pytest
 from django.apps import apps
 from django.core.management import load_command_class
 from jsonschema import Draft202012Validator
-from test_architecture import ROOMS, ROOT, TEXTS, WIRING, read, tracked
 
 from optimas_web.jobs import KINDS
 from projects import manifest
 from projects.types import SnapshotLimits
+from tests.repository import ROOMS, ROOT, TEXTS, WIRING, read, tracked
 
 DOCS = sorted(path for path in tracked("*.md") if path.startswith("docs/"))
 # Standard options of every management command of Django.

@@ -12,11 +12,11 @@ import zipfile
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from packing import MIB, PACKERS, SOURCE, special, tarred, with_checksum, zip_link, zipped
 
 from optimas_web.errors import UserError
 from projects import snapshot
 from projects.types import SnapshotLimits
+from tests.projects.packing import MIB, PACKERS, SOURCE, special, tarred, with_checksum, zip_link, zipped
 
 # --- what is read -----------------------------------------------------------------------------
 

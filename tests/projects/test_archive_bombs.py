@@ -11,9 +11,9 @@ import zipfile
 import zlib
 
 import pytest
-from packing import MIB, PACKERS, SOURCE, overlapping, special, tarred, zipped
 
 from projects.types import SnapshotLimits
+from tests.projects.packing import MIB, PACKERS, SOURCE, overlapping, special, tarred, zipped
 
 # --- bombs ------------------------------------------------------------------------------------
 

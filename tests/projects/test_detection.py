@@ -13,10 +13,6 @@ MAIN = b"int main(int argc, char** argv) { return 0; }\n"
 EVERYTHING = ("name", "toolchain", "build_command", "binary", "workloads", "profile_command")
 
 
-def detect(**files: bytes) -> manifest.Manifest:
-    return manifest.load({name.replace("__", "."): content for name, content in files.items()})
-
-
 @pytest.mark.parametrize(
     ("files", "chain"),
     [

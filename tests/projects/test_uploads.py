@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import threading
 import tracemalloc
@@ -131,14 +132,14 @@ def test_two_requests_cannot_write_one_upload(tmp_path: Path):
 def test_a_stored_file_never_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A request that opened the partial file before it was finished, and got the lock after."""
     uploads.append(tmp_path, "k1", 0, [b"abc"], LIMIT)
-    real = uploads.fcntl.flock
+    real = fcntl.flock
 
     def finish_meanwhile(file, how):
-        monkeypatch.setattr(uploads.fcntl, "flock", real)
+        monkeypatch.setattr(fcntl, "flock", real)
         uploads.finish(tmp_path, "k1", 3)
         real(file, how)
 
-    monkeypatch.setattr(uploads.fcntl, "flock", finish_meanwhile)
+    monkeypatch.setattr(fcntl, "flock", finish_meanwhile)
     with pytest.raises(UserError, match="finished or removed just now"):
         uploads.append(tmp_path, "k1", 3, [b"x"], LIMIT)
     (stored,) = stored_files(tmp_path)
