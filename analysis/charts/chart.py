@@ -94,9 +94,10 @@ def amount(value: float | None, unit: str) -> str:
     """Three significant digits with an SI prefix: 1.63 TB/s, 0.313 flop/byte. None: not known."""
     if value is None:
         return "not known"
-    scale, prefix = next((pair for pair in PREFIXES if abs(value) >= 0.9995 * pair[0]), (1.0, ""))
-    decimals = max(0, 2 - math.floor(math.log10(abs(value) / scale))) if value else 0
-    return f"{value / scale:,.{decimals}f} {prefix}{unit}"
+    rounded = float(f"{value:.3g}")
+    scale, prefix = next((pair for pair in PREFIXES if abs(rounded) >= pair[0]), (1.0, ""))
+    decimals = max(0, 2 - math.floor(math.log10(abs(rounded) / scale))) if rounded else 0
+    return f"{rounded / scale:,.{decimals}f} {prefix}{unit}"
 
 
 def percent(share: float | None) -> str:

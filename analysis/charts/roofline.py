@@ -6,8 +6,8 @@ reason, and never moved to where it fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from analysis.charts.chart import Axis, Chart, Mark, Omitted, Series, Table, amount, on_log_axis, percent, sentence
 from analysis.types import Analysis, KernelAnalysis, RooflinePoint
@@ -19,6 +19,7 @@ NAMED = 6
 ROOM = 4.0
 """Factor kept free around what is drawn."""
 ABOVE = 1.0 + 1e-6
+COLUMNS = ("Kernel", "Precision", "Level", "Intensity", "Work", "Peak work", "Traffic", "Peak traffic", "Of the roof")
 LEVELS = {"dram": "DRAM", "l2": "L2", "l1": "L1", "shared": "shared memory"}
 
 
@@ -26,8 +27,8 @@ LEVELS = {"dram": "DRAM", "l2": "L2", "l1": "L1", "shared": "shared memory"}
 class Roofs:
     """Largest peaks among the kernels: level -> bytes/s, precision -> operations/s."""
 
-    bytes_per_s: dict[str, float] = field(default_factory=dict)
-    flop_per_s: dict[str, float] = field(default_factory=dict)
+    bytes_per_s: Mapping[str, float]
+    flop_per_s: Mapping[str, float]
 
     @property
     def ridges(self) -> list[float]:
@@ -61,23 +62,19 @@ def chart(analysis: Analysis) -> Chart:
 
 def drawable(found: KernelAnalysis) -> tuple[RooflinePoint, ...]:
     return tuple(
-        point
-        for point in found.roofline.points
-        if on_log_axis(point.flop_per_byte) and on_log_axis(point.flop_per_s)
+        point for point in found.roofline.points if on_log_axis(point.flop_per_byte) and on_log_axis(point.flop_per_s)
     )
 
 
 def _roofs(points: Iterable[RooflinePoint]) -> Roofs:
-    roofs = Roofs()
+    moved: dict[str, float] = {}
+    work: dict[str, float] = {}
     for point in points:
         if on_log_axis(point.peak_bytes_per_s):
-            most = max(point.peak_bytes_per_s, roofs.bytes_per_s.get(point.level, 0.0))
-            roofs.bytes_per_s[point.level] = most
+            moved[point.level] = max(point.peak_bytes_per_s, moved.get(point.level, 0.0))
         if on_log_axis(point.peak_flop_per_s):
-            roofs.flop_per_s[point.precision] = max(
-                point.peak_flop_per_s, roofs.flop_per_s.get(point.precision, 0.0)
-            )
-    return roofs
+            work[point.precision] = max(point.peak_flop_per_s, work.get(point.precision, 0.0))
+    return Roofs(moved, work)
 
 
 def _axes(points: Sequence[RooflinePoint], roofs: Roofs) -> tuple[Axis, Axis]:
@@ -176,7 +173,17 @@ def _traffic(point: RooflinePoint) -> str:
 
 def _table(placed: Placed, roofs: Roofs) -> Table:
     return Table(
-        ("Kernel", "Precision", "Level", "Intensity", "Work done", "Peak work", "Traffic", "Peak traffic", "Of the roof"),
+        (
+            "Kernel",
+            "Precision",
+            "Level",
+            "Intensity",
+            "Work done",
+            "Peak work",
+            "Traffic",
+            "Peak traffic",
+            "Of the roof",
+        ),
         tuple(
             (
                 found.kernel.name,
