@@ -18,7 +18,7 @@ from optimas_web.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = Limits(wall_s=5, cpu_s=10)
-MARK = "optimas-left-behind"
+MARK = f"optimas-left-behind-by-{os.getpid()}"
 """An argument that test programs carry, so that survivors can be found on the host."""
 
 
@@ -66,7 +66,7 @@ def test_processor_time_has_a_limit_of_its_own(job: Path) -> None:
 def test_a_flood_is_cut_while_it_runs_and_keeps_head_and_tail(job: Path) -> None:
     ran = run(job, f"echo first {MARK}; yes 'a line like any other'", Limits(wall_s=20, output_bytes=1_000_000))
     assert (ran.ended, ran.reason) == ("output_limit", "printed more than 976.6 KiB: killed")
-    assert ran.stdout.startswith(b"first optimas-left-behind\na line like any other\n")
+    assert ran.stdout.startswith(f"first {MARK}\na line like any other\n".encode())
     assert len(ran.stdout) == 1_000_000
     assert b"a line like any other\n" in ran.stdout[-100:]
     assert 0 < ran.dropped_bytes < 1_000_000
