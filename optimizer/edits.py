@@ -27,9 +27,8 @@ class Resolved:
 def resolve(edits: Sequence[Edit], sources: Mapping[str, str]) -> Resolved:
     """Places every edit in the original files.
 
-    An edit stays at its numbers when its original text stands there (white space at line ends aside, and runs of white
-    space as one), moves when that text stands once in the file or once nearby, and is refused otherwise. Edits that
-    overlap are refused.
+    An edit stays at its numbers when its original text stands there (white space at both ends of lines aside), moves
+    when that text stands once in the file or once nearby, and is refused otherwise. Edits that overlap are refused.
     """
     found: list[Edit] = []
     problems: list[str] = []

@@ -119,16 +119,22 @@ def _search(edit: Edit, wanted: list[str], lines: Sequence[str]) -> int:
     for found in (places, near):
         if len(found) == 1:
             return found[0]
-    shown = wanted[0].strip()[:80]
+    shown = repr(wanted[0].strip()[:80])
     if places:
         where = ", ".join(map(str, places[:6]))
-        raise Misplaced(f"cannot be placed in {edit.file}: its original text ({shown!r}) stands at lines {where}.")
-    there = f"; line {edit.start_line} is {lines[edit.start_line - 1].strip()[:80]!r}" if _has(lines, edit) else ""
-    raise Misplaced(f"does not fit {edit.file}: its original text ({shown!r}) is not in the file{there}.")
+        raise Misplaced(f"cannot be placed in {edit.file}: its original text ({shown}) stands at lines {where}.")
+    raise Misplaced(
+        f"does not fit {edit.file}: its original text ({shown}) is not there{_difference(edit, wanted, lines)}."
+    )
 
 
-def _has(lines: Sequence[str], edit: Edit) -> bool:
-    return 1 <= edit.start_line <= len(lines)
+def _difference(edit: Edit, wanted: Sequence[str], lines: Sequence[str]) -> str:
+    """The first line at the edit's numbers that is not what it takes it for."""
+    for offset, line in enumerate(wanted):
+        number = edit.start_line + offset
+        if 1 <= number <= len(lines) and _loose(line) != _loose(lines[number - 1]):
+            return f"; line {number} is {lines[number - 1].strip()[:80]!r}, not {line.strip()[:80]!r}"
+    return ""
 
 
 def _stands_at(wanted: Sequence[str], lines: Sequence[str], start: int) -> bool:
@@ -139,8 +145,8 @@ def _stands_at(wanted: Sequence[str], lines: Sequence[str], start: int) -> bool:
 
 
 def _loose(line: str) -> str:
-    """What two copies of a line share: models mend tabs and trailing blanks, prompts show odd bytes as a sign."""
-    return " ".join(_SURROGATE.sub("\ufffd", line).split())
+    """What two copies of a line share: models change tabs and trailing blanks, prompts show odd bytes as a sign."""
+    return _SURROGATE.sub("\ufffd", line).strip()
 
 
 def text_lines(text: str) -> list[str]:

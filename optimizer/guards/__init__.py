@@ -18,6 +18,7 @@ GUARDS: Mapping[str, str] = {
     "signature": "optimizer.guards.signature",
     "launch_bounds": "optimizer.guards.launch_bounds",
     "harness": "optimizer.guards.harness",
+    "placeholder": "optimizer.guards.placeholder",
     "no_op": "optimizer.guards.no_op",
 }
 

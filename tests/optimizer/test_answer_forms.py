@@ -93,8 +93,8 @@ def test_a_hunk_far_from_its_numbers_is_placed_by_its_text() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (DIFF.replace("float mean = 0.5f *", "float mean= 0.5f *"), "not in the file"),
-        (BLOCK.replace("        float mean = 0.5f", "        float middle = 0.5f"), "not in the file"),
+        (DIFF.replace("float mean = 0.5f *", "float mean  = 0.5f *"), "is not there"),
+        (BLOCK.replace("        float mean = 0.5f", "        float middle = 0.5f"), "is not there"),
         (BLOCK.replace("src/pond.cpp", "src/lake.cpp"), "not a file of the program"),
         (BLOCK.replace("        float mean = 0.5f * (west + east);\n", ""), "neither line numbers nor original text"),
         (WHOLE.replace("(west + east) * 0.5f", "0.5f * (west + east)"), "without any change"),

@@ -110,7 +110,7 @@ def test_a_good_answer_ends_with_0_and_its_diff(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "gate", "words"),
     [
-        ({"original_text": "nowhere to be found"}, 0, "not in the file"),
+        ({"original_text": "nowhere to be found"}, 0, "is not there"),
         ({"evidence": ["E99"]}, 1, "cites E99"),
         ({"evidence": []}, 1, "cites no evidence"),
         ({"expect": [{"evidence": "E99", "direction": "up", "by_percent": None}]}, 1, "cites E99"),
@@ -137,7 +137,6 @@ def test_any_text_is_an_answer_with_a_document(tmp_path: Path, answer: str) -> N
     code, text, err = check_answer(tmp_path, answer, "--format", "json")
     assert (code, err) == (1, "")
     assert valid("answer", text)["message"]
-    assert check_answer(tmp_path, answer)[0] == 1
 
 
 def test_code_only_prompts_need_no_citations(tmp_path: Path) -> None:

@@ -72,10 +72,10 @@ def test_of_several_places_the_only_near_one_counts() -> None:
 @pytest.mark.parametrize(
     ("edits", "words"),
     [
-        ([edit(2, 3, "x", "line 2;\nline 4;")], "is not in the file; line 2 is 'line 2;'"),
+        ([edit(2, 3, "x", "line 2;\nline 4;")], "is not there; line 3 is 'line 3;', not 'line 4;'"),
         ([edit(8, 3400, "x", "line 8;")], "only 10 lines"),
         ([edit(13, 12, "x", "line 10;")], "only 10 lines"),
-        ([edit(13, 13, "x", "line 11;")], "is not in the file"),
+        ([edit(13, 13, "x", "line 11;")], "is not there"),
         ([edit(-1, 2, "x", "line 8;")], "neither line numbers"),
         ([edit(5, 3, "x", "line 5;")], "before it starts"),
         ([edit(2, 9, "x", "line 2;")], "original text has 1 lines"),

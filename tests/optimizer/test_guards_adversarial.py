@@ -246,6 +246,36 @@ def test_a_cpu_function_opens_itself_and_nothing_it_calls(heat2d, judge) -> None
     assert {"region", "harness"} <= broken(checked)
 
 
+@pytest.mark.parametrize(
+    "new",
+    [
+        "    /* unchanged */\n",
+        "    int row = blockIdx.x;\n    // ... rest of the kernel stays the same ...\n",
+        "    // ...\n    int row = blockIdx.x;\n",
+        "    // remaining code as before\n    int row = 0;\n",
+        "    int row = 0;  /* existing code omitted */\n",
+        "    // Your code here\n    int row = 0;\n",
+        "",
+    ],
+)
+def test_a_promise_of_code_is_no_code(rowrank, judge, new: str) -> None:
+    checked = judge(rowrank, KERNEL, (44, 65, new))
+    assert "placeholder" in broken(checked)
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "the same row for all threads",
+        "one element more",
+        "other warps wait here",
+        "keeps the original order of additions",
+    ],
+)
+def test_an_honest_comment_is_no_promise(rowrank, judge, comment: str) -> None:
+    assert judge(rowrank, KERNEL, (44, 44, f"    const int row = blockIdx.x;  // {comment}\n")).passed
+
+
 @pytest.mark.parametrize("rule", ["region", "signature", "harness", "no_op"])
 def test_a_rule_that_is_off_says_nothing(rowrank, judge, rule: str) -> None:
     checked = judge(
