@@ -29,8 +29,8 @@ PORT = 8000
 PYTHON = sys.executable
 MANAGE = [PYTHON, "manage.py"]
 # name: queues and processes. Timings want a machine to themselves, so cpu and gpu take one job at a time.
-WORKERS = {"worker": ("default,llm", 2), "cpu worker": ("cpu", 1)}
-GPU_WORKER = {"gpu worker": ("gpu", 1)}
+WORKERS = {"worker": ("default,llm", 2), "cpu-worker": ("cpu", 1)}
+GPU_WORKER = {"gpu-worker": ("gpu", 1)}
 
 
 def up(state: Path, port: int | None, once: bool) -> int:
@@ -66,10 +66,10 @@ def owned(state: Path) -> Iterator[IO[str]]:
 
 
 def prepare(processes: Processes) -> None:
-    for name, command in (("migrate", ["migrate", "--noinput"]), ("collectstatic", ["collectstatic", "--noinput"])):
-        status = processes.run(name, [*MANAGE, *command])
-        if status != 0:
-            raise UserError(f"{name} ended with exit status {status}:\n{(processes.logs / f'{name}.log').read_text()}")
+    status = processes.run("prepare", [*MANAGE, "prepare"])
+    if status != 0:
+        log = (processes.logs / "prepare.log").read_text(errors="replace")
+        raise UserError(f"manage.py prepare ended with exit status {status}:\n{log}")
 
 
 def start_web(processes: Processes, port: int | None) -> str:
@@ -96,7 +96,7 @@ def listen(port: int | None) -> socket.socket:
 def start_workers(processes: Processes) -> None:
     for name, (queues, concurrency) in (WORKERS | (GPU_WORKER if has_gpu() else {})).items():
         command = [PYTHON, "-m", "celery", "-A", "optimas_web.celery", "worker", "-Q", queues, "-c", str(concurrency)]
-        options = ["-n", f"{name.replace(' ', '-')}@%h", "--without-gossip", "--without-mingle", "--loglevel", "INFO"]
+        options = ["-n", f"{name}@%h", "--without-gossip", "--without-mingle", "--loglevel", "INFO"]
         # A worker that is asked to end waits for its job; one whose supervisor has died must not.
         processes.start(name, [*command, *options], death_signal=signal.SIGKILL)
 

@@ -1,0 +1,6 @@
+"""Settings with stand-ins for the two commands that the supervisor runs, so that its tests take seconds."""
+
+from optimas_web.settings import *  # noqa: F403
+from optimas_web.settings import INSTALLED_APPS
+
+INSTALLED_APPS = ["tests.standin", *INSTALLED_APPS]
