@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from optimas_web.errors import UserError
-from optimas_web.postgres_as_root import before_postgres
+from optimas_web.postgres_as_root import before_postgres, own_folder
 from optimas_web.processes import Processes
 from optimas_web.state import open_lock, private_folder, run_folder, try_lock
 
@@ -35,8 +35,12 @@ def database_settings(state: Path) -> dict[str, object]:
         "ENGINE": "django.db.backends.postgresql",
         "NAME": DATABASE,
         "USER": USER,
-        "HOST": str(run_folder(state)),
+        "HOST": str(postgres_sockets(state)),
     }
+
+
+def postgres_sockets(state: Path) -> Path:
+    return run_folder(state) / "postgres"
 
 
 def redis_url(state: Path, database: int = 0) -> str:
@@ -116,13 +120,14 @@ def start_postgres(processes: Processes, state: Path, *, throwaway: bool) -> Non
     _wait_for_leftover(data / "postmaster.pid", data)
     if throwaway:
         shutil.rmtree(data, ignore_errors=True)
-    before = before_postgres(_postgres_program("postgres"), state)
+    before = before_postgres(_postgres_program("postgres"), [state, run_folder(state)])
+    own_folder(postgres_sockets(state), before)
     if not data.exists():
         _make_cluster(before, data)
     options = ["listen_addresses=", "unix_socket_permissions=0700", "log_timezone=UTC", "timezone=UTC"]
     if throwaway:
         options += ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]
-    command = [_postgres_program("postgres"), "-D", str(data), "-k", str(run_folder(state))]
+    command = [_postgres_program("postgres"), "-D", str(data), "-k", str(postgres_sockets(state))]
     processes.start(
         "postgres",
         command + [word for option in options for word in ("-c", option)],
@@ -138,6 +143,7 @@ def _make_cluster(before: list[str], data: Path) -> None:
     """initdb beside the final place, then a rename: an interrupted start leaves no half-made cluster."""
     draft = data.with_name("postgres.new")
     shutil.rmtree(draft, ignore_errors=True)
+    own_folder(draft, before)
     command = [_postgres_program("initdb"), "-D", str(draft), "-U", USER, "-A", "trust", "--no-locale", "-E", "UTF8"]
     made = subprocess.run([*before, *command], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     if made.returncode != 0:
@@ -148,7 +154,7 @@ def _make_cluster(before: list[str], data: Path) -> None:
 def _make_database(state: Path) -> None:
     import psycopg
 
-    with psycopg.connect(host=str(run_folder(state)), user=USER, dbname="postgres", autocommit=True) as connection:
+    with psycopg.connect(host=str(postgres_sockets(state)), user=USER, dbname="postgres", autocommit=True) as connection:
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
             connection.execute(f"CREATE DATABASE {DATABASE}")
 
@@ -157,7 +163,7 @@ def postgres_answers(state: Path, database: str) -> bool:
     import psycopg
 
     try:
-        psycopg.connect(host=str(run_folder(state)), user=USER, dbname=database, connect_timeout=2).close()
+        psycopg.connect(host=str(postgres_sockets(state)), user=USER, dbname=database, connect_timeout=2).close()
     except psycopg.OperationalError:
         return False
     return True

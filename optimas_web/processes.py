@@ -20,6 +20,8 @@ from typing import Self
 from optimas_web.errors import UserError
 
 TAIL_LINES = 20
+GRACE_S = 5.0  # to end by themselves
+STORE_GRACE_S = 20.0  # to write down what they hold
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ class Processes:
                 self.check()
                 time.sleep(0.05)
         finally:
-            stop([child], seconds=5)
+            stop([child], GRACE_S)
         return child.process.returncode
 
     def watch(self) -> None:
@@ -144,8 +146,8 @@ class Processes:
     def stop(self) -> None:
         """Stop those that were started last first, in two waves: what uses the stores, then the stores."""
         stores = [child for child in self.children if child.stop_signal == signal.SIGINT or child.name == "valkey"]
-        stop([child for child in self.children if child not in stores], seconds=5)
-        stop(stores, seconds=20)
+        stop([child for child in self.children if child not in stores], GRACE_S)
+        stop(stores, STORE_GRACE_S)
         self.children.clear()
 
 

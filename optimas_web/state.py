@@ -30,7 +30,7 @@ def run_folder(state: Path) -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Make ``path`` with mode 0700, or make sure that it is ours alone. UserError when it is not."""
+    """Make ``path`` with mode 0700, or make sure that nobody else can look into it. UserError when somebody can."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = path.lstat()
@@ -38,9 +38,9 @@ def private_folder(path: Path) -> Path:
         raise UserError(
             f"{path} cannot be made: {error.strerror}.", "Set OPTIMAS_STATE to a folder of yours."
         ) from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o067:
         raise UserError(
-            f"{path} is not a folder that only you can enter.", "Remove it, or chmod it to 0700, and retry."
+            f"{path} is not a folder of yours that is closed to others.", "Remove it, or chmod it to 0700, and retry."
         )
     return path
 

@@ -36,10 +36,10 @@ GPU_WORKER = {"gpu-worker": ("gpu", 1)}
 def up(state: Path, port: int | None, once: bool) -> int:
     """Start everything, run the samples, and stay until a child ends or a signal comes. The samples' exit status."""
     started = time.monotonic()
-    with owned(state), Processes(state / "logs") as processes:
+    with owned(state), listen(port) as listener, Processes(state / "logs") as processes:
         embedded.start_stores(processes, state)
         prepare(processes)
-        address = start_web(processes, port)
+        address = start_web(processes, listener)
         start_workers(processes)
         processes.start("sweeper", [*MANAGE, "sweep"], death_signal=signal.SIGKILL)
         processes.wait_until(lambda: healthy(address), "The web server", 60)
@@ -72,25 +72,23 @@ def prepare(processes: Processes) -> None:
         raise UserError(f"manage.py prepare ended with exit status {status}:\n{log}")
 
 
-def start_web(processes: Processes, port: int | None) -> str:
-    """Start gunicorn on ``port``, or on 8000 or a free one; its address. It inherits a socket that is bound already,
-    so nobody can take the port in between."""
-    with listen(port) as listener:
-        command = [PYTHON, "-m", "gunicorn", "optimas_web.wsgi", "--bind", f"fd://{listener.fileno()}"]
-        options = ["--worker-class", "gthread", "--threads", "8", "--no-control-socket", "--access-logfile", "-"]
-        processes.start("web", [*command, *options], pass_fds=[listener.fileno()])
-        return f"http://{HOST}:{listener.getsockname()[1]}/"
-
-
 def listen(port: int | None) -> socket.socket:
+    """A socket bound to ``port``, or to 8000 or a free one. It is ours from here on: nobody takes it in between."""
     try:
         return socket.create_server((HOST, PORT if port is None else port))
     except OSError as error:
         if port is not None:
-            raise UserError(
-                f"Port {port} cannot be used: {error.strerror}.", "Name another one with --port."
-            ) from error
+            raise UserError(f"Port {port} cannot be used: {os.strerror(error.errno or 0)}.", "Name another one with --port.") from error
         return socket.create_server((HOST, 0))
+
+
+def start_web(processes: Processes, listener: socket.socket) -> str:
+    """Start gunicorn on ``listener``, and close our end of it; the address."""
+    with listener:
+        command = [PYTHON, "-m", "gunicorn", "optimas_web.wsgi", "--bind", f"fd://{listener.fileno()}"]
+        options = ["--worker-class", "gthread", "--threads", "8", "--no-control-socket", "--access-logfile", "-"]
+        processes.start("web", [*command, *options], pass_fds=[listener.fileno()])
+        return f"http://{HOST}:{listener.getsockname()[1]}/"
 
 
 def start_workers(processes: Processes) -> None:
@@ -98,7 +96,9 @@ def start_workers(processes: Processes) -> None:
         command = [PYTHON, "-m", "celery", "-A", "optimas_web.celery", "worker", "-Q", queues, "-c", str(concurrency)]
         options = ["-n", f"{name}@%h", "--without-gossip", "--without-mingle", "--loglevel", "INFO"]
         # A worker that is asked to end waits for its job; one whose supervisor has died must not.
-        processes.start(name, [*command, *options], death_signal=signal.SIGKILL)
+        # manage.py prepare has run the system checks.
+        env = os.environ | {"CELERY_SKIP_CHECKS": "1"}
+        processes.start(name, [*command, *options], death_signal=signal.SIGKILL, env=env)
 
 
 def has_gpu() -> bool:
@@ -147,7 +147,8 @@ def end(number: int, frame: FrameType | None) -> None:
 def main(arguments: Sequence[str]) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "optimas_web.settings")
     signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGHUP, end)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup asks to be left alone
+        signal.signal(signal.SIGHUP, end)
     try:
         if arguments[:1] == ["manage"]:
             return manage(state_folder(), arguments[1:])
