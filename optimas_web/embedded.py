@@ -154,7 +154,9 @@ def _make_cluster(before: list[str], data: Path) -> None:
 def _make_database(state: Path) -> None:
     import psycopg
 
-    with psycopg.connect(host=str(postgres_sockets(state)), user=USER, dbname="postgres", autocommit=True) as connection:
+    with psycopg.connect(
+        host=str(postgres_sockets(state)), user=USER, dbname="postgres", autocommit=True
+    ) as connection:
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
             connection.execute(f"CREATE DATABASE {DATABASE}")
 

@@ -78,7 +78,9 @@ def listen(port: int | None) -> socket.socket:
         return socket.create_server((HOST, PORT if port is None else port))
     except OSError as error:
         if port is not None:
-            raise UserError(f"Port {port} cannot be used: {os.strerror(error.errno or 0)}.", "Name another one with --port.") from error
+            raise UserError(
+                f"Port {port} cannot be used: {os.strerror(error.errno or 0)}.", "Name another one with --port."
+            ) from error
         return socket.create_server((HOST, 0))
 
 

@@ -37,6 +37,7 @@ class Reply:
 class DocumentCommand(BaseCommand):
     """A command that answers with one document. Subclasses add ``add_options`` and ``answer``."""
 
+    requires_stores = False  # whether ./optimas manage has to have Postgres and Valkey up for it
     requires_system_checks: Any = ()  # none of them is about a profile, and some want the stores
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -74,7 +74,10 @@ def test_up_serves_refuses_a_second_start_and_leaves_nothing_after_kill_9(enviro
         with up(environment, "--once") as second:
             assert second.wait(20) == 2
             assert second.stderr
-            assert f"Optimas already runs on {environment['OPTIMAS_STATE']} (process {supervisor.pid})" in second.stderr.read()
+            assert (
+                f"Optimas already runs on {environment['OPTIMAS_STATE']} (process {supervisor.pid})"
+                in second.stderr.read()
+            )
 
         children = living(descendants(supervisor.pid))
         assert len(children) >= 10  # Postgres with its own, Valkey, gunicorn's two, Celery's five, the sweeper
