@@ -116,4 +116,4 @@ def _environment(case: Case, found: Found) -> Mapping[str, Value]:
     """Where it was judged: processor, system, and the versions of the tools."""
     tools = {f"tool {tool.name}": tool.version for tool in case.toolchain.tools()}
     built = found.built.get("original")
-    return {**machine.describe(), **tools, "arch": built.arch if built else None}
+    return {**machine.describe(), **tools, "arch": built.arch if built else None, **found.environment}

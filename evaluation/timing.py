@@ -83,13 +83,16 @@ def measure(
     """Run pairs until the scope ``carrier`` is decided or the budget is spent.
 
     ``run_pair(index, first)`` runs both sides and returns one Pair a scope, that of ``carrier`` always; ``elapsed_s``
-    tells the seconds since the start. The first ten always run. Returns all pairs by scope, in the order they ran.
+    tells the seconds since the start. The first ten always run; when every one is tainted, no more are. Returns all
+    pairs by scope, in the order they ran.
     """
     rounds: list[Mapping[str, Pair]] = []
     for planned, following in zip(LOOKS, (*LOOKS[1:], None), strict=True):
         rounds += [run_pair(index, first_side(seed, index)) for index in range(len(rounds), planned)]
         timed = [pairs[carrier] for pairs in rounds]
-        if following is None or verdict_of(carrier, timed, seed, ceiling=ceiling).verdict in DECIDED:
+        hopeless = all(pair.tainted for pair in timed)
+        decided = verdict_of(carrier, timed, seed, ceiling=ceiling).verdict in DECIDED
+        if following is None or decided or hopeless:
             break
         program_s = median(pairs.get("program", pairs[carrier]).original_ns for pairs in rounds) / 1e9
         if not enough_time(elapsed_s(), planned, following, program_s):
@@ -119,7 +122,8 @@ def at_look(scope: str, pairs: Sequence[Pair], share: float, seed: int, ceiling:
     """One look at the pairs: point, interval and verdict, in the order in which the verdicts are tested."""
     clean = [pair for pair in pairs if not pair.tainted]
     if len(clean) < LOOKS[0]:
-        reason = f"only {len(clean)} of {len(pairs)} pairs ran undisturbed, {LOOKS[0]} are needed"
+        why = next((f" ({pair.tainted})" for pair in pairs if pair.tainted), "")
+        reason = f"only {len(clean)} of {len(pairs)} pairs ran undisturbed, {LOOKS[0]} are needed{why}"
         return unmeasured(scope, "cannot_tell", reason, seed, len(clean))
     ratios = [math.log(pair.original_ns / pair.candidate_ns) for pair in clean]
     middle, (low, high) = median(ratios), interval(ratios, share)

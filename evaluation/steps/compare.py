@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from analysis.types import Launch
 from evaluation import outputs, workspace
-from evaluation.steps import Bench, Found, Outcome
+from evaluation.steps import SIDES, Bench, Found, Outcome, gpu
 from evaluation.types import Baseline, Comparison, Outputs, Side
 from optimas_web.errors import UserError
 from projects.types import WorkloadSpec
@@ -30,7 +31,10 @@ def step(bench: Bench, found: Found) -> tuple[Outcome, Found]:
         if not comparisons[-1].same:
             break
     found = replace(found, baselines=tuple(baselines), comparisons=tuple(comparisons))
-    return outcome(comparisons, baselines), found
+    agreed = outcome(comparisons, baselines)
+    if bench.on_gpu and agreed.status == "passed":
+        agreed = with_launches(bench, found, agreed)
+    return agreed, found
 
 
 def baseline(bench: Bench, found: Found, workload: WorkloadSpec) -> Baseline:
@@ -54,6 +58,22 @@ def compared(bench: Bench, found: Found, workload: WorkloadSpec, known: Baseline
         if not comparison.same:
             break
     return comparison
+
+
+def with_launches(bench: Bench, found: Found, agreed: Outcome) -> Outcome:
+    """The outcome once the kernel launches of every workload are compared too, by number and order."""
+    for workload in bench.case.manifest.workloads:
+        seen: dict[Side, tuple[Launch, ...]] = {}
+        for side in SIDES:
+            bench.say(f"listing the kernel launches of the {side} on {workload.name}", 0.5)
+            with workspace.copied(bench.folders[side]) as folder:
+                ran, seen[side] = gpu.timed(folder, workload.command, workload.timeout_s, cancelled=bench.cancelled)
+            if side == "original" and not seen[side]:
+                said = ran.reason or ran.stdout.decode(errors="replace").strip()[-300:]
+                return replace(agreed, reason=f"{agreed.reason} Kernel launches were not compared: {said}.")
+        if different := gpu.launch_difference(seen["original"], seen["candidate"], found.renamed):
+            return Outcome("failed", f"Workload {workload.name}: {different}.")
+    return replace(agreed, reason=f"{agreed.reason} So do the kernel launches, in number and order.")
 
 
 def run(bench: Bench, found: Found, side: Side, workload: WorkloadSpec, turn: int) -> Outputs:

@@ -77,6 +77,21 @@ def scopes(launches: Sequence[Launch], kernels: Sequence[str], renamed: Mapping[
     }
 
 
+def launch_difference(before: Sequence[Launch], after: Sequence[Launch], renamed: Mapping[str, str]) -> str:
+    """How number or order of kernel launches differ, as a sentence; empty when they agree.
+
+    A kernel that is never launched leaves old results behind and is infinitely fast.
+    """
+    old = [renamed.get(launch.mangled, launch.mangled) for launch in before]
+    new = [launch.mangled for launch in after]
+    if old == new:
+        return ""
+    place = next((at for at, (one, two) in enumerate(zip(old, new, strict=False)) if one != two), None)
+    if place is None:
+        return f"it launches {len(new)} kernels, the original {len(old)}"
+    return f"launch {place + 1} is {after[place].short_name}, in the original {before[place].short_name}"
+
+
 def figure(costs: Sequence[float]) -> float:
     """One kernel's time in one process, ns."""
     return median(costs[1:] if len(costs) >= 3 else costs)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 
 from analysis import align, evidence, formats, pipeline
-from analysis.types import Analysis, Evidence
+from analysis.types import Analysis, Evidence, Profile
 from evaluation import workspace
 from evaluation.steps import SIDES, Bench, Found, Outcome
 from evaluation.types import Measured, Side
@@ -21,6 +20,7 @@ def step(bench: Bench, found: Found) -> tuple[Outcome, Found]:
     if not bench.case.offered:
         return Outcome("not_applicable", "No evidence was offered, so there is none to measure again."), found
     values: dict[Side, list[Mapping[str, float | None]]] = {side: [] for side in SIDES}
+    counted: dict[Side, float | None] = {}
     log = ""
     for turn in range(REPEATS * len(SIDES)):
         side = SIDES[turn % 2]
@@ -31,17 +31,27 @@ def step(bench: Bench, found: Found) -> tuple[Outcome, Found]:
             )
             if taken.path is None:
                 return Outcome("not_run", f"The {side} could not be profiled: {taken.reason}.", taken.log), found
-            values[side].append(metrics(bench, found, side, taken.path))
+            again = formats.read(taken.path)
+            counted[side] = instructions(again)
+            values[side].append(metrics(bench, found, side, again))
         log = taken.log
     measured = tuple(summed(item, values["original"], values["candidate"]) for item in bench.case.offered)
-    again = sum(each.before is not None and each.after is not None for each in measured)
-    reason = f"{again} of {len(measured)} offered items measured again on both sides, {REPEATS} times each."
-    return Outcome("passed", reason, log), replace(found, measured=measured)
+    known = sum(each.before is not None and each.after is not None for each in measured)
+    reason = f"{known} of {len(measured)} offered items measured again on both sides, {REPEATS} times each."
+    environment = {**found.environment, **{f"instructions {side}": counted[side] for side in SIDES}}
+    return Outcome("passed", reason, log), replace(found, measured=measured, environment=environment)
 
 
-def metrics(bench: Bench, found: Found, side: Side, path: Path) -> dict[str, float | None]:
+def instructions(profile: Profile) -> float | None:
+    """Instructions that the whole program executed on the profile command; None where the profiler does not count."""
+    counts = (launch.load().metrics.get("Ir") for launch in profile.launches) if profile.whole_run else ()
+    known = [float(count) for count in counts if isinstance(count, int | float)]
+    return sum(known) if known else None
+
+
+def metrics(bench: Bench, found: Found, side: Side, profile: Profile) -> dict[str, float | None]:
     """Label -> value of each offered item in one profile of ``side``."""
-    analysis = pipeline.analyse(formats.read(path), bench.texts(side))
+    analysis = pipeline.analyse(profile, bench.texts(side))
     return {item.label: value(item, bench, found, side, analysis) for item in bench.case.offered}
 
 

@@ -163,3 +163,18 @@ def test_a_renamed_kernel_keeps_the_name_of_the_original():
 def test_no_selected_kernel_launched_is_said():
     with pytest.raises(UserError, match="rank"):
         gpu.scopes([launch(0, "_Zfill", 5.0)], ["rank"], {})
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (["_Zfill", "_Zrank", "_Zrank"], ""),
+        (["_Zfill", "_Zrank"], "it launches 2 kernels, the original 3"),
+        (["_Zfill"] + ["_Zrank"] * 3, "it launches 4 kernels, the original 3"),
+        (["_Zrank", "_Zfill", "_Zrank"], "launch 1 is rank, in the original fill"),
+    ],
+)
+def test_kernel_launches_must_agree_in_number_and_order(after, words):
+    before = [launch(i, name, 1.0) for i, name in enumerate(["_Zfill", "_Zrank0", "_Zrank0"])]
+    seen = [launch(i, name, 1.0) for i, name in enumerate(after)]
+    assert gpu.launch_difference(before, seen, {"_Zrank0": "_Zrank"}) == words

@@ -126,6 +126,15 @@ def test_measuring_stops_at_the_first_look_that_decides():
     assert [first for _, first in ran] == [first_side(5, index) for index in range(10)]
 
 
+def test_measuring_stops_when_no_pair_counts_and_the_reason_says_why():
+    def run_pair(index, first):
+        return {"program": Pair(index, first, 1e9, 1e9, "the candidate: it ended with status 1")}
+
+    pairs = measure(run_pair, "program", 5, lambda: 0.0)["program"]
+    assert len(pairs) == 10
+    assert "the candidate: it ended with status 1" in verdict_of("program", pairs, 5).reason
+
+
 def test_measuring_never_goes_beyond_the_last_look():
     _, pairs = run_with(lambda index: 1.0 + (0.3 if index % 2 else -0.2))
     assert len(pairs) == 30

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
-from optimizer.backends.replay import text_of
-from optimizer.management.base import ask
-from optimizer.prompt import BUDGET_TOKENS, select
 
 from analysis import evidence
 from analysis.formats import read
@@ -20,7 +17,10 @@ from evaluation.attempt import Attempt, from_patch
 from evaluation.documents import evaluation_document
 from evaluation.judge import Case, judge
 from optimas_web.errors import UserError
+from optimizer.backends.replay import text_of
 from optimizer.check import check
+from optimizer.management.base import ask
+from optimizer.prompt import BUDGET_TOKENS, select
 from optimizer.types import GATES, Gate
 from projects import manifest as manifests
 from projects import snapshot
