@@ -19,6 +19,8 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from django.core.exceptions import ImproperlyConfigured
+
 from optimas_web import embedded
 from optimas_web.errors import UserError
 from optimas_web.processes import Processes
@@ -156,7 +158,7 @@ def main(arguments: Sequence[str]) -> int:
             return manage(state_folder(), arguments[1:])
         options = parser().parse_args(arguments)
         return up(state_folder(), options.port, options.once)
-    except UserError as error:
+    except (UserError, ImproperlyConfigured) as error:
         print(f"optimas: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
