@@ -1,13 +1,21 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import include, path
+from django.contrib.auth import views as auth
+from django.urls import path
 
-from optimas_web import views
+from optimas_web import accounts, style, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("healthz", views.healthz, name="healthz"),
-    path("accounts/", include("django.contrib.auth.urls")),
+    path("sign-in/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("sign-out/", auth.LogoutView.as_view(), name="logout"),
+    path("password/", auth.PasswordChangeView.as_view(), name="password_change"),
+    path("password/done/", auth.PasswordChangeDoneView.as_view(), name="password_change_done"),
+    path("first-user/", accounts.first_user, name="first_user"),
+    path("theme/", accounts.theme, name="theme"),
+    path("style/", style.style, name="style"),
+    path("style/poll/", style.style_poll, name="style_poll"),
     path("admin/", admin.site.urls),
 ]

@@ -6,9 +6,11 @@ import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+
+from optimas_web.accounts import nobody_yet
 
 
 @require_safe
@@ -21,6 +23,8 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
+    if not request.user.is_authenticated:
+        return redirect("first_user" if nobody_yet() else "login")
     return render(request, "optimas_web/home.html", {"postgres": postgres_answers(), "redis": redis_answers()})
 
 

@@ -4,8 +4,8 @@ import pytest
 
 
 @pytest.mark.django_db
-def test_the_home_page_tells_that_both_stores_answer(client, valkey):
-    page = client.get("/").content.decode()
+def test_the_home_page_tells_that_both_stores_answer(admin_client, valkey):
+    page = admin_client.get("/").content.decode()
     assert page.count("answers") == 2
     assert "does not answer" not in page
 
