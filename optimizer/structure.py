@@ -1,20 +1,26 @@
-"""Two versions of a file side by side: which function is which, what lies outside, whether braces can be trusted."""
+"""Two versions of a file side by side: which function is which, what lies outside, where a body surely ends."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.align import hunks
 from analysis.source import Function, functions
-from analysis.tokens import Token, code
+from analysis.tokens import code, tokens
 from optimizer.regions import region_functions
 from optimizer.types import Region
 
 _MACRO = re.compile(r"^#define ([A-Za-z_]\w*)(?:\([^)]*\))? ?(.*)$", re.DOTALL)
-_TRIGRAPH = re.compile(r"\?\?[=/'()!<>-]")
+# Spellings that compilers read differently, depending on their age and language, with what they are called.
+_ODD_TEXT = {
+    "trigraphs": re.compile(r"\?\?[=/'()!<>-]"),
+    "a backslash with blanks behind it": re.compile(r"\\[ \t]+\r?\n"),
+}
 _DIGRAPHS = frozenset({"<%", "%>", "%:"})
+_CLOSING = {")": "(", "]": "[", "}": "{"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,40 +67,56 @@ def changed_files(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[
 
 
 def open_macros(texts: Iterable[str]) -> frozenset[str]:
-    """Macros whose text opens or closes a brace without its partner: where one is used, braces cannot be counted."""
+    """Macros whose text holds a bracket without its partner: where one is used, brackets cannot be counted."""
     defined = [found for text in texts for token in code(text) if (found := _MACRO.match(token.text))]
-    return frozenset(found.group(1) for found in defined if found.group(2).count("{") != found.group(2).count("}"))
+    return frozenset(
+        found.group(1)
+        for found in defined
+        if any(found.group(2).count(opening) != found.group(2).count(closing) for closing, opening in _CLOSING.items())
+    )
 
 
-def brace_problem(text: str, function: Function, macros: Collection[str]) -> str:
-    """Why it is not certain where this function ends; empty when it is.
+def oddities(body: str, macros: Collection[str]) -> Counter[str]:
+    """What in a function's body some compiler may read in another way than this one does, counted."""
+    found = Counter({name: len(pattern.findall(body)) for name, pattern in _ODD_TEXT.items()})
+    for token in tokens(body):
+        if token.kind == "raw":
+            found["raw strings"] += 1
+        elif token.kind == "number" and "'" in token.text:
+            found["digit separators"] += 1
+        elif token.kind == "comment" and token.text.startswith("//*"):
+            found["a comment that begins with //*"] += 1
+        elif token.text in _DIGRAPHS:
+            found["digraphs"] += 1
+        elif token.text in macros:
+            found[f"{token.text}, which can stand for an unpaired bracket"] += 1
+    return +found
 
-    Its braces must close at its last character and nowhere before, in every branch of every conditional on its own,
-    so that no choice of macros can end it early.
+
+def bracket_problem(body: str) -> str:
+    """Why it is not certain where this body ends; empty when it is.
+
+    Its brackets must nest and close at its last character and nowhere before, in every branch of every conditional on
+    its own, so that no choice of macros can end it early.
     """
-    body = text[function.body : function.end]
-    if _TRIGRAPH.search(body):
-        return "it uses trigraphs"
     found = code(body)
-    odd = [token.text for token in found if token.text in _DIGRAPHS or token.text in macros]
-    if odd:
-        return f"it uses {odd[0]}, which can stand for an unpaired brace"
-    return _unbalanced(found)
-
-
-def _unbalanced(found: Sequence[Token]) -> str:
-    depth, floors = 0, [0]
+    open_: list[str] = []
+    floors = [0]
     for position, token in enumerate(found):
-        if token.kind == "directive":
-            problem = _branch(token.text, depth, floors)
-            if problem:
-                return problem
-        depth += {"{": 1, "}": -1}.get(token.text, 0) if token.kind == "punct" else 0
-        if depth < floors[-1]:
-            return "a conditional closes a brace that it did not open"
-        if depth == 0 and position < len(found) - 1:
-            return "its braces close before its end"
-    return "" if depth == 0 and len(floors) == 1 else "its braces do not close"
+        if token.kind == "directive" and (problem := _branch(token.text, len(open_), floors)):
+            return problem
+        if token.kind != "punct":
+            continue
+        if token.text in _CLOSING.values():
+            open_.append(token.text)
+        elif token.text in _CLOSING:
+            if not open_ or open_.pop() != _CLOSING[token.text]:
+                return "its brackets do not nest"
+            if len(open_) < floors[-1]:
+                return "a conditional closes a bracket that it did not open"
+        if not open_ and position < len(found) - 1:
+            return "its brackets close before its end"
+    return "its brackets do not close" if open_ or len(floors) > 1 else ""
 
 
 def _branch(directive: str, depth: int, floors: list[int]) -> str:
@@ -106,7 +128,7 @@ def _branch(directive: str, depth: int, floors: list[int]) -> str:
         if len(floors) == 1:
             return f"#{word} has no beginning inside it"
         if depth != floors[-1]:
-            return "a conditional splits its braces"
+            return "a conditional splits its brackets"
         if word == "endif":
             floors.pop()
     return ""

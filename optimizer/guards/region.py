@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.align import Hunk, hunks
 from analysis.source import Function
-from optimizer.structure import Match, brace_problem, changed_files, open_macros, open_matches, outside
+from optimizer.structure import Match, bracket_problem, changed_files, oddities, open_macros, open_matches, outside
 from optimizer.types import GuardContext, Region, Severity, Violation
 
 RULE = "region"
@@ -41,20 +41,26 @@ def _unsure(file: str, before: str, after: str, pairs: Sequence[Match], macros: 
         assert old is not None, "open functions exist in the original"
         if new is not None and before[old.start : old.end] == after[new.start : new.end]:
             continue
-        problem = _problem(old, new, after, macros)
+        problem = _problem(old, new) or (
+            new and _reading(before[old.body : old.end], after[new.body : new.end], macros)
+        )
         if problem:
             message = f"{old.qualified} ({file}:{old.first_line}) cannot be checked: {problem}."
             yield Violation(RULE, DEFAULT, file, old.first_line, message, cannot_check=True)
 
 
-def _problem(old: Function, new: Function | None, after: str, macros: frozenset[str]) -> str:
+def _problem(old: Function, new: Function | None) -> str:
     if old.uncertain:
         return "the parser is not sure of the original (macros or conditionals split it)"
     if new is None:
         return "it is not found after the edit"
-    if new.uncertain:
-        return "the parser is not sure of it after the edit"
-    return brace_problem(after, new, macros)
+    return "the parser is not sure of it after the edit" if new.uncertain else ""
+
+
+def _reading(before: str, after: str, macros: frozenset[str]) -> str:
+    """Why compilers may not agree on where the new body ends."""
+    added = oddities(after, macros) - oddities(before, macros)
+    return f"the edit adds {min(added)}" if added else bracket_problem(after)
 
 
 def _moved(file: str, before: str, after: str, pairs: Sequence[Match], regions: Sequence[Region]) -> list[Violation]:
