@@ -27,11 +27,9 @@ EDGES = (
     "projects/snapshot.py",
     "projects/uploads.py",
     "optimizer/backends/",
-    "optimizer/http.py",
     "optimizer/check.py",
     "evaluation/toolchains/",
     "evaluation/sandbox/",
-    "evaluation/probe/",
     "evaluation/workspace.py",
     "evaluation/locks.py",
     "evaluation/machine.py",
@@ -173,6 +171,10 @@ PYTHON = [path for path in tracked("*.py") if "/migrations/" not in path]
 def test_the_list_of_files_is_the_real_one():
     assert {"projects/manifest.py", "optimas_web/errors.py", "evaluation/types.py"} <= set(WRITTEN)
     assert "tests/test_architecture.py" in TEXTS
+
+
+def test_every_edge_and_namesake_exists():
+    assert [path for path in (*EDGES, *NAMESAKES) if not (ROOT / path).exists()] == []
 
 
 def test_imports_follow_the_flow_and_stay_in_their_kind():

@@ -52,6 +52,16 @@ COMMANDS = sorted(
 SCHEMAS = tracked("docs/schemas/*.json")
 
 
+def dangling_names(path: str, text: str, known: set[str]) -> list[str]:
+    """Documents named in a text that are neither in the repository by that path nor beside the text."""
+    found = []
+    for match in re.finditer(r"(?<![\w/.:*{}-])(?:\.\./)*\w[\w./-]*\.md\b", text):
+        if match[0] not in known and not (ROOT / path).parent.joinpath(match[0]).exists():
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(f"{path}:{line}: names {match[0]}, which is not here")
+    return found
+
+
 def test_the_registries_that_we_know_of_are_discovered():
     assert {"analysis.formats.FORMATS", "optimizer.guards.GUARDS", "evaluation.toolchains.TOOLCHAINS"} <= set(
         REGISTRIES
@@ -147,3 +157,17 @@ def test_links_inside_the_repository_lead_somewhere(path: str):
     targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", read(path))
     inner = [target for target in targets if not re.match(r"[a-z]+:", target)]
     assert [target for target in inner if not (ROOT / path).parent.joinpath(target).exists()] == []
+
+
+def test_every_document_that_is_named_is_here():
+    known = set(tracked("*.md"))
+    texts = [path for path in TEXTS if not path.startswith("tests/")]
+    assert [line for path in texts for line in dangling_names(path, read(path), known)] == []
+
+
+def test_a_document_that_is_not_here_is_caught():
+    absent, present = "docs/no_such_page" + ".md", "docs/manifest" + ".md"
+    assert dangling_names("analysis/x.py", f"# see\n# {absent}", {present}) == [
+        f"analysis/x.py:2: names {absent}, which is not here"
+    ]
+    assert dangling_names("analysis/x.py", f"see {present}", {present}) == []
