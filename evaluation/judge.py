@@ -91,6 +91,7 @@ def _evaluation(case: Case, gates: tuple[Gate, ...], found: Found) -> Evaluation
         declared_bytes=workload.bytes,
         declared_flops=workload.flops,
         ceilings=case.ceilings,
+        builds=found.built,
     )
 
 

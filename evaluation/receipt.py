@@ -16,9 +16,9 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from evaluation.documents import METHOD, WHOLE_SCOPES, evaluation_document, jsonable
+from evaluation.documents import METHOD, WHOLE_SCOPES, jsonable
 from evaluation.timing import LOOKS, first_side, overall, physics, verdict_of
-from evaluation.types import Ceilings, Evaluation, Pair, Side, Timing
+from evaluation.types import Ceilings, Pair, Side, Timing
 from optimizer.types import Completion, Prompt
 
 SCHEMA = "optimas.receipt/1"
@@ -37,10 +37,13 @@ class Provenance:
     completion: Completion | None = None
 
 
-def receipt_document(evaluation: Evaluation, provenance: Provenance, key: bytes) -> dict[str, object]:
-    """The signed receipt. ``key`` is the 32 raw bytes of an Ed25519 private key; the decision is still open."""
+def receipt_document(evaluation: Mapping[str, object], provenance: Provenance, key: bytes) -> dict[str, object]:
+    """The signed receipt of an evaluation document; the decision is still open.
+
+    ``key`` is the 32 raw bytes of an Ed25519 private key.
+    """
     document = {
-        **evaluation_document(evaluation),
+        **evaluation,
         "schema": SCHEMA,
         "hashes": _hashes(provenance),
         "patch": provenance.patch,

@@ -284,6 +284,7 @@ class Evaluation:
     declared_bytes: int | None = None
     declared_flops: int | None = None
     ceilings: Ceilings | None = None
+    builds: Mapping[Side, Built] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:

@@ -95,7 +95,9 @@ PROVENANCE = Provenance(
 def test_documents_and_receipts_fit_their_schemas_and_are_plain_json(evaluation):
     document = json.loads(json.dumps(evaluation_document(evaluation), allow_nan=False))
     validator("evaluation.schema.json").validate(document)
-    receipt = json.loads(json.dumps(receipt_document(evaluation, PROVENANCE, KEY), allow_nan=False))
+    receipt = json.loads(
+        json.dumps(receipt_document(evaluation_document(evaluation), PROVENANCE, KEY), allow_nan=False)
+    )
     validator("receipt.schema.json").validate(receipt)
     assert verify(receipt, PUBLIC) == ()
 
@@ -150,7 +152,7 @@ def test_two_workloads_that_wrote_the_same_are_one_proof():
 
 
 def receipt_with(change, resigned=True):
-    receipt = copy.deepcopy(receipt_document(evaluated(), PROVENANCE, KEY))
+    receipt = copy.deepcopy(receipt_document(evaluation_document(evaluated()), PROVENANCE, KEY))
     change(receipt)
     return sign(receipt, KEY) if resigned else receipt
 
@@ -158,7 +160,10 @@ def receipt_with(change, resigned=True):
 def test_any_change_breaks_the_signature():
     changed = receipt_with(lambda receipt: receipt["environment"].update(cores=4), resigned=False)
     assert "signature does not fit" in verify(changed, PUBLIC)[0]
-    assert "signature does not fit" in verify(receipt_document(evaluated(), PROVENANCE, bytes(32)), PUBLIC)[0]
+    assert (
+        "signature does not fit"
+        in verify(receipt_document(evaluation_document(evaluated()), PROVENANCE, bytes(32)), PUBLIC)[0]
+    )
     assert verify({"schema": "optimas.receipt/1"}, PUBLIC) == ("The receipt has no readable signature.",)
 
 
@@ -186,7 +191,7 @@ def test_an_impossible_time_can_be_checked_too():
     ceilings = Ceilings(bytes_per_s=1e9)
     timing = verdict_of("program", pairs(1.5), SEED, ceiling=physics(2_000_000_000, None, ceilings))
     found = evaluated(timings={"program": timing}, declared_bytes=2_000_000_000, ceilings=ceilings)
-    receipt = receipt_document(found, PROVENANCE, KEY)
+    receipt = receipt_document(evaluation_document(found), PROVENANCE, KEY)
     assert receipt["verdict"] == "impossible"
     assert verify(receipt, PUBLIC) == ()
     honest = receipt_with(lambda r: r.update(samples=receipt["samples"]))
@@ -194,7 +199,7 @@ def test_an_impossible_time_can_be_checked_too():
 
 
 def test_a_decision_is_added_by_signing_again():
-    receipt = receipt_document(evaluated(), PROVENANCE, KEY)
+    receipt = receipt_document(evaluation_document(evaluated()), PROVENANCE, KEY)
     decided = sign({**receipt, "decision": {"verdict": "approved", "reason": "sound"}}, KEY)
     assert verify(decided, PUBLIC) == ()
     validator("receipt.schema.json").validate(decided)

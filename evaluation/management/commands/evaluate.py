@@ -14,7 +14,7 @@ from analysis.pipeline import analyse
 from analysis.types import SOURCE_KINDS
 from evaluation import table, toolchains
 from evaluation.attempt import Attempt, from_patch
-from evaluation.documents import evaluation_document
+from evaluation.documents import evaluation_document, gate_row
 from evaluation.judge import Case, judge
 from optimas_web.errors import UserError
 from optimizer.backends.replay import text_of
@@ -68,11 +68,12 @@ class Command(DocumentCommand):
             offered=attempt.offered,
         )
         evaluation = judge(case, progress=self._stage, on_gate=self._gate)
-        return Reply(evaluation_document(evaluation), table.render(evaluation), yes=evaluation.proved)
+        document = evaluation_document(evaluation)
+        return Reply(document, table.render(document), yes=evaluation.proved)
 
     def _gate(self, gate: Gate, number: int = 0) -> None:
         self._clear()
-        self.stderr.write(printable(table.gate_line(gate, number or GATES.index(gate.name) + 1)))
+        self.stderr.write(printable(table.gate_line(gate_row(gate), number or GATES.index(gate.name) + 1)))
 
     def _stage(self, stage: str, fraction: float) -> None:
         """What happens now, on one line that is written over; only where somebody watches."""
