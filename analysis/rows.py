@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 from analysis import types as t
 from analysis.models import Evidence, Kernel, Profile, ProfileState
+from projects.models import as_literal
 
 
 def store(row: Profile, analysis: t.Analysis, columns_file: str) -> None:
@@ -77,7 +79,7 @@ def profile_value(row: Profile) -> t.Profile:
     )
 
 
-def device_value(stored: Mapping[str, object]) -> t.Device | None:
+def device_value(stored: Mapping[str, Any]) -> t.Device | None:
     if not stored:
         return None
     capability = stored.get("compute_capability")
@@ -96,7 +98,7 @@ def kernel_analysis(row: Kernel, evidence: tuple[t.Evidence, ...]) -> t.KernelAn
     return t.KernelAnalysis(kernel, t.Roofline(**roofline, points=points), stalls_value(row.stalls), evidence)
 
 
-def stalls_value(stored: dict | None) -> t.Stalls | None:
+def stalls_value(stored: Mapping[str, Any] | None) -> t.Stalls | None:
     if stored is None:
         return None
     lines = tuple(t.StallLine(**line) for line in stored["lines"])
@@ -106,14 +108,14 @@ def stalls_value(stored: dict | None) -> t.Stalls | None:
 def evidence_value(row: Evidence) -> t.Evidence:
     return t.Evidence(
         label=row.label,
-        kind=row.kind,
+        kind=as_literal(row.kind),
         kernel=row.kernel.mangled,
         statement=row.statement,
         metric=row.metric,
         value=row.value,
         unit=row.unit,
         noise=row.noise,
-        direction=row.direction,
+        direction=as_literal(row.direction),
         weight=row.weight,
         file=row.file or None,
         lines=(row.lines[0], row.lines[1]) if row.lines else None,

@@ -7,17 +7,25 @@ from dataclasses import asdict
 from typing import Any
 
 from evaluation import types as t
-from evaluation.models import Baseline, Host, OutputCheck, Sample, Score, Timing, Verdict
+from evaluation.models import Baseline, Build, Host, OutputCheck, Sample, Score, Timing, Verdict
 from optimizer.models import Attempt
 from optimizer.rows import store_gate
 
 
 def store_evaluation(attempt: Attempt, evaluation: t.Evaluation, document: Mapping[str, Any], host: Host) -> None:
     """Everything that came out of gates 4-9, replacing what an earlier try left."""
-    for rows in (attempt.baselines, attempt.output_checks, attempt.samples, attempt.timings, attempt.scores):
+    for rows in (
+        attempt.builds,
+        attempt.baselines,
+        attempt.output_checks,
+        attempt.samples,
+        attempt.timings,
+        attempt.scores,
+    ):
         rows.all().delete()
     for gate in evaluation.gates:
         store_gate(attempt, gate)
+    Build.objects.bulk_create(build_row(attempt, side, built) for side, built in evaluation.builds.items())
     store_outputs(attempt, evaluation)
     store_timings(attempt, evaluation)
     Score.objects.bulk_create(Score(attempt=attempt, **asdict(score)) for score in evaluation.scores)
@@ -27,6 +35,21 @@ def store_evaluation(attempt: Attempt, evaluation: t.Evaluation, document: Mappi
         host=host,
         environment=dict(evaluation.environment),
         document=dict(document),
+    )
+
+
+def build_row(attempt: Attempt, side: str, built: t.Built) -> Build:
+    return Build(
+        snapshot=attempt.run.snapshot,
+        attempt=attempt,
+        patch_sha256=attempt.patch_sha256 if side == "candidate" else "",
+        arch=built.arch,
+        flags=built.flags,
+        ok=built.ok,
+        log=built.log,
+        symbols=[asdict(symbol) for symbol in built.symbols],
+        binary_sha256=built.binary_sha256 or "",
+        seconds=built.seconds,
     )
 
 

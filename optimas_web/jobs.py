@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection, transaction
 from django.db.models import F, TextField, Value
@@ -41,9 +42,9 @@ KINDS: dict[str, tuple[str, str]] = {
 }
 """Literal, so that an earlier room can ask for work of a later one without importing it."""
 
-LEASE = timedelta(seconds=20)
-HEARTBEAT_S = 2.0
-FORGOTTEN_AFTER = timedelta(seconds=30)
+LEASE = timedelta(seconds=settings.JOB_LEASE_S)
+HEARTBEAT_S = settings.JOB_LEASE_S / 10
+FORGOTTEN_AFTER = 1.5 * LEASE
 MAX_TRIES = 3
 LOG_CHARACTERS = 200_000
 
@@ -288,4 +289,6 @@ def append_log(rows: Any, text: str) -> None:
     rows.update(log=Right(Concat(F("log"), entry, output_field=TextField()), LOG_CHARACTERS))
 
 
-__all__ = ["LIVE", "Cancelled", "LeaseLost", "RunningJob", "enqueue", "request_cancel", "run_job", "sweep"]
+__all__ = [
+    "LIVE", "Cancelled", "Job", "JobStatus", "LeaseLost", "RunningJob", "enqueue", "request_cancel", "run_job", "sweep",
+]  # fmt: skip

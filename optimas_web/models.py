@@ -45,7 +45,7 @@ class Job(TeamRow):
     hint = SafeTextField(blank=True)
     reference = models.CharField(max_length=20, blank=True)
     log = SafeTextField(blank=True)
-    idempotency_key = models.CharField(max_length=200, unique=True, null=True)
+    idempotency_key = models.CharField(max_length=200, unique=True, null=True)  # noqa: DJ001 - unique, so none is null
     created = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True)
     ended = models.DateTimeField(null=True)

@@ -37,6 +37,7 @@ ENVIRONMENT = environ.Env(
     OPTIMAS_SECURE_COOKIES=(boolean, False),
     OPTIMAS_BEHIND_PROXY=(boolean, False),
     OPTIMAS_VISIBILITY_TIMEOUT_S=(int, 12 * 3600),
+    OPTIMAS_JOB_LEASE_S=(float, 20.0),
     OPTIMAS_LOG_LEVEL=(log_level, "INFO"),
 )
 
@@ -55,6 +56,7 @@ STATE_DIR = state.state_folder()
 MEDIA_ROOT = STATE_DIR / "media"
 UPLOAD_ROOT = MEDIA_ROOT / "uploads"
 PROFILE_ROOT = MEDIA_ROOT / "profiles"
+RECORDINGS = (BASE_DIR / "samples" / "recorded",)  # answers that the replay backend knows
 
 try:
     SECRET_KEY = read("OPTIMAS_SECRET_KEY") or state.secret_key(STATE_DIR)
@@ -136,6 +138,7 @@ def broker_url(url: str) -> str:
 
 # Jobs. The truth about a job is its row in Postgres (optimas_web.jobs); the broker only carries ids.
 QUEUES = ("default", "llm", "gpu", "cpu")
+JOB_LEASE_S = read("OPTIMAS_JOB_LEASE_S")  # a worker silent for so long has lost its job; it beats ten times in it
 CELERY_BROKER_URL = broker_url(REDIS_URL)
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"

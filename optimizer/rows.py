@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from analysis.models import Evidence
+from optimizer import edits
 from optimizer import types as t
 from optimizer.models import Attempt, Citation, Completion, Edit, Gate, Prediction, Prompt, Violation
+from projects.models import as_literal
 
 
 def as_bytes(text: str) -> bytes:
@@ -65,7 +68,7 @@ def store_completion(attempt: Attempt, completion: t.Completion) -> None:
 def completion_of(row: Completion) -> t.Completion:
     return t.Completion(
         text=as_text(row.text),
-        stop=row.stop,
+        stop=as_literal(row.stop),
         model=row.model,
         prompt_tokens=row.prompt_tokens,
         completion_tokens=row.completion_tokens,
@@ -143,4 +146,33 @@ def store_gate(attempt: Attempt, gate: t.Gate) -> None:
 
 
 def gate_of(row: Gate) -> t.Gate:
-    return t.Gate(row.name, row.status, row.reason, row.seconds, row.log)
+    return t.Gate(as_literal(row.name), as_literal(row.status), row.reason, row.seconds, row.log)
+
+
+def checked_of(attempt: Attempt, before: Mapping[str, str]) -> t.Checked:
+    """What gates 1-3 found, from the rows. ``before``: the sources that the answer was checked against."""
+    found = edits_of(attempt)
+    answer = t.Answer(
+        outcome=as_literal(attempt.outcome),
+        message=attempt.message,
+        summary=attempt.summary,
+        edits=found,
+        not_applied=tuple(t.NotApplied(tuple(item["evidence"]), item["reason"]) for item in attempt.not_applied),
+    )
+    cited = dict.fromkeys(label for edit in found for label in edit.evidence)
+    offered = tuple(attempt.prompt.labels)
+    return t.Checked(
+        answer=answer,
+        gates=tuple(gate_of(row) for row in attempt.gates.filter(name__in=t.GATES[:3])),
+        violations=tuple(violation_of(row) for row in attempt.violations.all()),
+        offered=offered,
+        cited=tuple(label for label in cited if label in offered),
+        unknown=tuple(label for label in cited if label not in offered),
+        before=before,
+        after=edits.apply(found, before),
+        diff=attempt.patch,
+    )
+
+
+def violation_of(row: Violation) -> t.Violation:
+    return t.Violation(row.rule, as_literal(row.severity), row.file, row.line, row.message, row.cannot_check)

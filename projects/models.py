@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 
 # Postgres stores no NUL and no lone surrogate (a byte that was no UTF-8) in text: people see a symbol for each.
@@ -23,6 +23,11 @@ def storable(value: Any) -> Any:
         return {storable(str(key)): storable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [storable(item) for item in value]
+    return value
+
+
+def as_literal(value: str) -> Any:
+    """A column with choices, as the Literal type that lists the same words."""
     return value
 
 
@@ -44,10 +49,10 @@ class SafeJSONField(models.JSONField):
 class VisibleQuerySet(models.QuerySet):
     """Rows that belong to a team. The model says how in ``team_path``."""
 
-    def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> Self:
+    def visible_to(self, user: User | AnonymousUser) -> Self:
         if not user.is_authenticated:
             return self.none()
-        path: str = self.model.team_path
+        path: str = getattr(self.model, "team_path")  # noqa: B009 - every TeamRow has it, the plain Model has not
         return self.filter(**{f"{path}__memberships__user" if path else "memberships__user": user})
 
 
@@ -82,7 +87,7 @@ class Team(TeamRow):
     def __str__(self) -> str:
         return self.name
 
-    def membership(self, user: AbstractBaseUser) -> Membership | None:
+    def membership(self, user: User) -> Membership | None:
         return self.memberships.filter(user=user).first()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from projects.manifest import load
@@ -14,14 +14,14 @@ from projects.types import Manifest, Tree, WorkloadSpec
 
 
 @transaction.atomic
-def create_team(name: str, owner: AbstractBaseUser) -> Team:
+def create_team(name: str, owner: User) -> Team:
     team = Team.objects.create(name=name)
     Membership.objects.create(team=team, user=owner, role=Role.OWNER)
     return team
 
 
 @transaction.atomic
-def add_snapshot(project: Project, tree: Tree, user: AbstractBaseUser | None) -> Snapshot:
+def add_snapshot(project: Project, tree: Tree, user: User | None) -> Snapshot:
     """Store one version of the sources; the same content twice is the same snapshot.
 
     Raises UserError when the manifest does not hold.
@@ -69,5 +69,5 @@ def files_of(snapshot: Snapshot) -> dict[str, bytes]:
 def manifest_of(snapshot: Snapshot) -> Manifest:
     stored = dict(snapshot.manifest)
     workloads = tuple(WorkloadSpec(**{**spec, "outputs": tuple(spec["outputs"])}) for spec in stored.pop("workloads"))
-    listed = {key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()}
+    listed: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()}
     return Manifest(workloads=workloads, **listed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Literal, Protocol, cast
 
 from optimas_web.errors import UserError
 from optimizer.types import BackendOptions, Completion, Prompt
@@ -20,9 +20,14 @@ BACKENDS: Mapping[str, str] = {
 
 
 class Backend(Protocol):
-    """What every module listed in ``BACKENDS`` provides. ``TITLE`` is what a form shows."""
+    """What every module listed in ``BACKENDS`` provides.
+
+    ``TITLE`` is what a form shows; ``ORIGIN`` says who answers; ``REPAIRS``: whether a failed gate may be sent back.
+    """
 
     TITLE: str
+    ORIGIN: Literal["model", "recorded", "person"]
+    REPAIRS: bool
 
     def complete(self, prompt: Prompt, options: BackendOptions) -> Completion: ...
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from optimas_web.errors import UserError
 from optimizer.types import BackendOptions, Completion, Prompt
 
 TITLE = "Paste an answer"
+ORIGIN: Literal["person"] = "person"
+REPAIRS = True
 
 
 def complete(prompt: Prompt, options: BackendOptions) -> Completion:

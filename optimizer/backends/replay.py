@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from analysis.types import Evidence
 from optimas_web.errors import UserError
@@ -19,6 +19,8 @@ from optimizer.answer import read
 from optimizer.types import BackendOptions, Completion, Expectation, Prompt
 
 TITLE = "Replay a recorded answer"
+ORIGIN: Literal["recorded"] = "recorded"
+REPAIRS = False
 SCHEMA = "optimas.recorded/1"
 
 

@@ -1,0 +1,270 @@
+"""Judge an attempt, take a profile on this host, and decide what comes next for a run."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from analysis.models import Origin, Profile, ProfileState
+from analysis.services import ingest, source_texts
+from evaluation import documents, toolchains, workspace
+from evaluation.judge import Cancelled as JudgeCancelled
+from evaluation.judge import Case, judge
+from evaluation.models import Host, Verdict
+from evaluation.rows import store_evaluation
+from optimas_web.errors import UserError
+from optimas_web.jobs import LIVE, Cancelled, Job, JobStatus, RunningJob, enqueue, request_cancel
+from optimizer.backends import backend
+from optimizer.models import Attempt, AttemptOrigin, Run, RunStatus
+from optimizer.rows import checked_of, store_gate
+from optimizer.services import book, offered_evidence, profile_of, run_kernels
+from optimizer.types import Gate, Region
+from projects.services import files_of, manifest_of
+
+QUEUES = {"cpu": "cpu", "cuda": "gpu"}
+PROFILE_KINDS = ("analysis.ingest", "evaluation.profile")
+
+
+# --- what workers do --------------------------------------------------------------------------
+
+
+def take_profile(job: RunningJob) -> None:
+    """Build and profile the snapshot here, then read the report like an uploaded one."""
+    row = Profile.objects.select_related("snapshot").get(pk=job.target_id)
+    if row.state == ProfileState.READY:
+        return
+    started = time.monotonic()
+    manifest = manifest_of(row.snapshot)
+    job.stage("profiling the program", 0.05)
+    with workspace.opened(files_of(row.snapshot)) as folder:
+        profiled = toolchains.load(manifest.toolchain).profile(folder, manifest, cancelled=job.cancelled)
+        job.check()
+        if profiled.path is None:
+            job.log(profiled.log)
+            raise UserError(f"{manifest.name} cannot be profiled: {profiled.reason}.", "The log has the whole output.")
+        file = keep_report(row, profiled.path)
+    with job.write():
+        row.file = file
+        row.save(update_fields=["file"])
+        for run in row.runs.all():
+            book(run, "profile", time.monotonic() - started)
+    ingest(job)
+
+
+def keep_report(row: Profile, report: Path) -> str:
+    """Copy the report out of the job folder; its name in the store says whose it is."""
+    file = f"{row.pk}/{report.name}"
+    target = Path(settings.PROFILE_ROOT) / file
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(report, target)
+    return file
+
+
+def evaluate(job: RunningJob) -> None:
+    """Gates 4-9 of one attempt, each stored as it comes; then everything else in one transaction."""
+    attempt = Attempt.objects.select_related("run__snapshot", "run__profile").get(pk=job.target_id)
+    if Verdict.objects.filter(attempt=attempt).exists():
+        return
+
+    def on_gate(gate: Gate) -> None:
+        with job.write():
+            store_gate(attempt, gate)
+
+    started = time.monotonic()
+    try:
+        evaluation = judge(case_of(attempt), progress=job.stage, cancelled=job.cancelled, on_gate=on_gate)
+    except JudgeCancelled:
+        job.check()
+        raise Cancelled from None
+    with job.write():
+        store_evaluation(attempt, evaluation, documents.evaluation_document(evaluation), this_host())
+        book_gates(attempt.run, evaluation.gates, time.monotonic() - started)
+
+
+def case_of(attempt: Attempt) -> Case:
+    """What the judge needs to know of an attempt."""
+    snapshot = attempt.run.snapshot
+    original = files_of(snapshot)
+    checked = checked_of(attempt, source_texts(profile_of(attempt.run)))
+    manifest = manifest_of(snapshot)
+    return Case(
+        original=original,
+        candidate=workspace.apply(original, checked.after),
+        manifest=manifest,
+        toolchain=toolchains.load(manifest.toolchain),
+        checked=checked,
+        seed=attempt.pk,
+        kernels=tuple(kernel.mangled for kernel in run_kernels(attempt.run)),
+        regions=tuple(Region(**region) for region in attempt.prompt.regions),
+        offered=offered_evidence(attempt),
+    )
+
+
+def this_host() -> Host:
+    """The row of the machine that this process runs on."""
+    tools = [asdict(tool) for name in toolchains.TOOLCHAINS for tool in toolchains.load(name).tools()]
+    values = {"tools": tools, "last_seen": timezone.now()}
+    return Host.objects.update_or_create(name=socket.gethostname(), defaults=values)[0]
+
+
+# --- what comes next --------------------------------------------------------------------------
+
+
+@transaction.atomic
+def advance(run_id: int) -> None:
+    """Look at what is there and ask for the next piece of work. Safe to call at any time, any number of times."""
+    run = Run.objects.select_for_update().select_related("snapshot__project__team").get(pk=run_id)
+    if run.has_ended:
+        return
+    if run.profile is None or run.profile.state != ProfileState.READY:
+        need_profile(run)
+        return
+    attempt = run.attempts.order_by("-number").first() or new_attempt(run, None)
+    if not attempt.outcome:
+        need_answer(run, attempt)
+    elif attempt.gates.filter(status="failed").exists():
+        repair_or_review(run, attempt)
+    elif not Verdict.objects.filter(attempt=attempt).exists():
+        set_status(run, RunStatus.EVALUATING)
+        ask(run, "evaluation.evaluate", attempt.pk, queue=QUEUES[run.snapshot.manifest["toolchain"]])
+    else:
+        set_status(run, RunStatus.DONE)
+
+
+def need_profile(run: Run) -> None:
+    if run.profile is None:
+        run.profile = Profile.objects.create(snapshot=run.snapshot, origin=Origin.HOST)
+        run.save(update_fields=["profile"])
+    if run.profile.state == ProfileState.FAILED:
+        set_status(run, RunStatus.FAILED, run.profile.problem)
+        return
+    set_status(run, RunStatus.PROFILING)
+    if run.profile.origin == Origin.HOST:
+        ask(run, "evaluation.profile", run.profile.pk, queue=QUEUES[run.snapshot.manifest["toolchain"]])
+    else:
+        ask(run, "analysis.ingest", run.profile.pk)
+
+
+def need_answer(run: Run, attempt: Attempt) -> None:
+    """Ask the backend; a person's answer is waited for, once the prompt that it answers is there."""
+    waiting = backend(run.backend).ORIGIN == "person" and attempt.answer_text is None
+    if waiting and hasattr(attempt, "prompt"):
+        set_status(run, RunStatus.WAITING_FOR_ANSWER)
+        return
+    set_status(run, RunStatus.PROPOSING)
+    stage = "prompt" if waiting else "answer"
+    ask(run, "optimizer.propose", attempt.pk, idempotency_key=f"optimizer.propose:{attempt.pk}:{stage}")
+
+
+def repair_or_review(run: Run, attempt: Attempt) -> None:
+    """A failed gate goes back to the model while repairs are left, then to a person."""
+    repairs_used = run.attempts.filter(parent__isnull=False).count()
+    if backend(run.backend).REPAIRS and repairs_used < run.repairs:
+        need_answer(run, new_attempt(run, attempt))
+    else:
+        set_status(run, RunStatus.NEEDS_REVIEW)
+
+
+def new_attempt(run: Run, parent: Attempt | None) -> Attempt:
+    origin = AttemptOrigin(backend(run.backend).ORIGIN)
+    return Attempt.objects.create(run=run, number=run.attempts.count() + 1, parent=parent, origin=origin)
+
+
+def ask(run: Run, kind: str, target_id: int, **options: Any) -> None:
+    enqueue(kind, target_id, team=run.snapshot.project.team, user=run.created_by, **options)
+
+
+def set_status(run: Run, status: RunStatus, problem: str = "", hint: str = "") -> None:
+    run.status, run.problem, run.hint = status, problem, hint
+    if run.has_ended:
+        run.ended = timezone.now()
+    run.save(update_fields=["status", "problem", "hint", "ended"])
+
+
+def job_ended(job: Job, status: JobStatus, error: str, hint: str) -> None:
+    """Called in the transaction in which a job ends, however it ends."""
+    if status not in (JobStatus.DONE, JobStatus.CANCELLED) and job.kind in PROFILE_KINDS:
+        Profile.objects.filter(pk=job.target_id).update(state=ProfileState.FAILED, problem=f"{error} {hint}".strip())
+    for run in runs_of(job):
+        if status == JobStatus.DONE:
+            advance(run.pk)
+        elif not run.has_ended:
+            set_status(run, end_of_run(run, job, status), error, hint)
+
+
+def end_of_run(run: Run, job: Job, status: JobStatus) -> RunStatus:
+    if status == JobStatus.CANCELLED:
+        return RunStatus.CANCELLED
+    answered = job.kind == "optimizer.propose" and run.attempts.exclude(outcome="").exists()
+    return RunStatus.NEEDS_REVIEW if answered else RunStatus.FAILED
+
+
+def runs_of(job: Job) -> list[Run]:
+    if job.kind in PROFILE_KINDS:
+        return list(Run.objects.filter(profile_id=job.target_id))
+    return list(Run.objects.filter(attempts=job.target_id))
+
+
+# --- what people ask for ----------------------------------------------------------------------
+
+
+def start_run(run: Run, kernels: Any = ()) -> Run:
+    """Save a prepared run and set it going. The same idempotency key twice is the same run."""
+    with transaction.atomic():
+        known = Run.objects.filter(idempotency_key=run.idempotency_key).first() if run.idempotency_key else None
+        if known:
+            return known
+        run.save()
+        run.kernels.set(kernels)
+        advance(run.pk)
+    return run
+
+
+def paste_answer(run: Run, text: str) -> Attempt:
+    """Take a person's answer. Raises UserError when the run waits for none."""
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run.pk)
+        if run.status != RunStatus.WAITING_FOR_ANSWER:
+            raise UserError(f"Run {run.pk} waits for no answer: it is {run.get_status_display().lower()}.")
+        attempt = run.attempts.order_by("-number")[0]
+        attempt.answer_text = text.encode()
+        attempt.save(update_fields=["answer_text"])
+        advance(run.pk)
+    return attempt
+
+
+def cancel_run(run: Run) -> None:
+    """Stop whatever the run is doing; what it has stays."""
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run.pk)
+        if run.has_ended:
+            return
+        set_status(run, RunStatus.CANCELLED)
+        for job in live_jobs(run):
+            request_cancel(job)
+
+
+def live_jobs(run: Run) -> Any:
+    attempts = list(run.attempts.values_list("pk", flat=True))
+    of_attempts = Job.objects.filter(kind__in=("optimizer.propose", "evaluation.evaluate"), target_id__in=attempts)
+    of_profile = Job.objects.filter(kind__in=PROFILE_KINDS, target_id=run.profile_id or 0)
+    return (of_attempts | of_profile).filter(status__in=LIVE)
+
+
+STAGES = {"build": "build", "re_profile": "re_profile"}  # every other gate is validation
+
+
+def book_gates(run: Run, gates: Sequence[Gate], whole: float) -> None:
+    """Where the time of a judgement went: building, re-profiling, and all the rest as validation."""
+    spent = {stage: sum(gate.seconds for gate in gates if gate.name == name) for name, stage in STAGES.items()}
+    for what, seconds in {**spent, "validate": whole - sum(spent.values())}.items():
+        book(run, what, seconds)

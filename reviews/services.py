@@ -1,0 +1,60 @@
+"""Receipts: what an attempt rests on, in one signed document."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from hashlib import sha256
+from pathlib import Path
+
+from django.conf import settings
+
+from evaluation.receipt import Provenance, canonical, receipt_document
+from optimizer import types as t
+from optimizer.models import Attempt
+from optimizer.rows import completion_of, prompt_of
+from projects.services import files_of
+from reviews.models import Receipt
+
+
+def make_receipt(attempt: Attempt) -> Receipt:
+    """Sign the attempt's evaluation document with everything that it rests on. The same content is the same receipt."""
+    document = receipt_document(attempt.verdict.document, provenance(attempt), signing_key())
+    digest = sha256(canonical(document)).hexdigest()
+    return Receipt.objects.get_or_create(attempt=attempt, sha256=digest, defaults={"document": document})[0]
+
+
+def provenance(attempt: Attempt) -> Provenance:
+    builds = {build.patch_sha256: build.binary_sha256 for build in attempt.builds.all()}
+    files = files_of(attempt.run.snapshot)
+    return Provenance(
+        source_sha256=attempt.run.snapshot.sha256,
+        patch=attempt.patch,
+        builds={"original": builds.get(""), "candidate": builds.get(attempt.patch_sha256)},
+        inputs={path: sha256(content).hexdigest() for path, content in sorted(files.items())},
+        prompt=prompt_value(attempt),
+        completion=completion_of(attempt.completion) if hasattr(attempt, "completion") else None,
+    )
+
+
+def prompt_value(attempt: Attempt) -> t.Prompt | None:
+    if not hasattr(attempt, "prompt"):
+        return None
+    kernels = tuple(kernel.mangled for kernel in attempt.run.kernels.all())
+    return prompt_of(attempt.prompt, kernels, tuple(attempt.run.sources))
+
+
+def signing_key() -> bytes:
+    """This site's Ed25519 private key: 32 raw bytes, made once, readable by its owner only."""
+    path = Path(settings.STATE_DIR) / "receipt.key"
+    if not path.exists():
+        fresh = path.with_suffix(f".{secrets.token_hex(4)}")
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+        try:
+            os.link(fresh, path)  # whoever is first wins; the others read his
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    return path.read_bytes()
