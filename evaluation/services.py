@@ -226,6 +226,7 @@ def start_run(run: Run, kernels: Any = ()) -> Run:
         run.save()
         run.kernels.set(kernels)
         advance(run.pk)
+    run.refresh_from_db()
     return run
 
 

@@ -6,6 +6,7 @@ Values that cannot be read stop the start with a sentence; nothing falls back si
 from __future__ import annotations
 
 import os
+from urllib.parse import unquote
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -117,6 +118,7 @@ TEMPLATES = [
 DATABASES = {
     "default": ENVIRONMENT.db("DATABASE_URL") if read("DATABASE_URL") else embedded.database_settings(STATE_DIR)
 }
+DATABASES["default"]["HOST"] = unquote(DATABASES["default"].get("HOST", ""))  # %2F: the folder of a Unix socket
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":

@@ -109,15 +109,16 @@ def work_off(run: Run, leave: str = "") -> Run:
     return run
 
 
-def answered_run(answer: str | None = None, **changes: str) -> Attempt:
-    """A run whose pasted answer passed gates 1-3 or not: profiled, asked, answered; its judgement is still queued."""
+def answered_run(answer: str | None = None, sources: tuple[str, ...] = ("stalls",), **changes: str) -> Attempt:
+    """A run whose pasted answer went through gates 1-3: profiled, asked, answered; its judgement is still queued.
+
+    Without ``sources`` no evidence is offered and none is measured again, which is quicker.
+    """
     program = snapshot(**changes)
-    run = start_run(
-        Run(snapshot=program, backend="paste", sources=["stalls"], repairs=0, created_by=program.created_by)
-    )
+    run = start_run(Run(snapshot=program, backend="paste", sources=list(sources), repairs=0))
     work_off(run)
-    label = run.profile.evidence.filter(file="columns.cpp").first().label
-    attempt = paste_answer(run, answer or swap_loops(label))
+    cited = run.profile.evidence.filter(file="columns.cpp").first().label if sources else ""
+    attempt = paste_answer(run, answer or swap_loops(cited))
     work_off(run, leave="evaluation.evaluate")
     attempt.refresh_from_db()
     return attempt

@@ -67,11 +67,11 @@ def wait_for(what: Callable[[], bool], seconds: float) -> None:
 
 
 def test_a_killed_workers_judgement_is_taken_over_and_recorded_once(start_worker: Start) -> None:
-    attempt = answered_run()
+    attempt = answered_run(sources=())
     job = enqueue("evaluation.evaluate", attempt.pk)
     rows = Job.objects.filter(pk=job.pk)
     first = start_worker()
-    wait_for(lambda: rows.filter(status=JobStatus.RUNNING, stage__contains="outputs").exists(), 60)
+    wait_for(lambda: attempt.gates.filter(name="build").exists(), 60)
     kill(first)
     start_worker()
     wait_for(lambda: rows.filter(status=JobStatus.DONE).exists(), 90)
@@ -83,7 +83,7 @@ def test_a_killed_workers_judgement_is_taken_over_and_recorded_once(start_worker
 
 
 def test_a_broker_that_forgot_everything_loses_no_work(start_worker: Start, valkey: redis.Redis) -> None:
-    attempt = answered_run()
+    attempt = answered_run(sources=())
     job = enqueue("evaluation.evaluate", attempt.pk)
     valkey.flushall()  # what a kill -9 leaves of a store that keeps nothing on disk
     start_worker()
