@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from time import monotonic
 
-from evaluation import locks, timing
+from evaluation import locks, timing, workspace
 from evaluation.steps import SIDES, Bench, Cancelled, Found, Outcome, gpu
 from evaluation.types import Pair, Side
 from optimas_web.errors import UserError
@@ -61,39 +61,47 @@ def carrier(bench: Bench) -> str:
 
 
 def run_pair(bench: Bench, found: Found, index: int, first: Side) -> Mapping[str, Pair]:
-    """Both sides once, ``first`` first; one pair a scope. A run that does not end well taints them all."""
+    """Both sides once, ``first`` first; one pair a scope, tainted where a side has no time for it."""
     bench.say(f"timing, pair {index + 1}", index / timing.LOOKS[-1])
     second: Side = "candidate" if first == "original" else "original"
     ran = {side: run_side(bench, found, side) for side in (first, second)}
-    tainted = "; ".join(f"the {side}: {ran[side][1]}" for side in SIDES if ran[side][1])
-    one, two = ran["original"][0], ran["candidate"][0]
-    scopes = {carrier(bench), *one, *two}
-    return {
-        scope: Pair(index, first, one.get(scope, 0.0), two.get(scope, 0.0), tainted or _missing(scope, one, two))
-        for scope in sorted(scopes)
-    }
+    scopes = {PROGRAM, carrier(bench)}.union(*(times for times, _ in ran.values()))
+    return {scope: _pair(scope, index, first, ran) for scope in sorted(scopes)}
 
 
 def run_side(bench: Bench, found: Found, side: Side) -> tuple[Times, str]:
-    """Times of one side by scope, and why they do not count; empty when they do."""
+    """Times of one side by scope, and why some are missing.
+
+    Every run has a fresh copy of the built folder: a program must not find what it kept from the last one.
+    """
     workload = bench.case.manifest.workloads[0]
-    ran = bench.run(side, found.built[side], workload)
+    with workspace.copied(bench.folders[side]) as folder:
+        ran = bench.run(side, found.built[side], workload, folder)
+    if not ran.ok:
+        return {}, ran.reason or f"it ended with status {ran.status}"
     times = {PROGRAM: float(ran.wall_ns)}
-    if not ran.ok or not bench.on_gpu:
-        return times, "" if ran.ok else ran.reason or f"it ended with status {ran.status}"
+    return with_kernels(bench, found, side, times) if bench.on_gpu else (times, "")
+
+
+def with_kernels(bench: Bench, found: Found, side: Side, times: Times) -> tuple[Times, str]:
+    """The same with the kernels' own times, from one more run."""
+    workload = bench.case.manifest.workloads[0]
+    renamed = found.renamed if side == "candidate" else {}
     try:
-        under, launches = gpu.timed(
-            bench.folders[side], workload.command, workload.timeout_s, cancelled=bench.cancelled
-        )
-        renamed = found.renamed if side == "candidate" else {}
-        return {**times, **gpu.scopes(launches, bench.case.kernels, renamed)}, "" if under.ok else under.reason
+        with workspace.copied(bench.folders[side]) as folder:
+            ran, launches = gpu.timed(folder, workload.command, workload.timeout_s, cancelled=bench.cancelled)
+        if not ran.ok:
+            return times, ran.reason or f"under Nsight Compute it ended with status {ran.status}"
+        return {**times, **gpu.scopes(launches, bench.case.kernels, renamed)}, ""
     except UserError as error:
         return times, error.message
 
 
-def _missing(scope: str, one: Times, two: Times) -> str:
-    gone = next((side for side, times in zip(SIDES, (one, two), strict=True) if scope not in times), "")
-    return f"the {gone}: it did not launch this kernel" if gone else ""
+def _pair(scope: str, index: int, first: Side, ran: Mapping[Side, tuple[Times, str]]) -> Pair:
+    untimed = [side for side in SIDES if scope not in ran[side][0]]
+    tainted = "; ".join(f"the {side}: {ran[side][1] or 'it did not launch this kernel'}" for side in untimed)
+    one, two = (ran[side][0].get(scope, 0.0) for side in SIDES)
+    return Pair(index, first, one, two, tainted)
 
 
 def _log(pairs: Mapping[str, tuple[Pair, ...]]) -> str:

@@ -177,6 +177,22 @@ def test_a_read_past_the_end_that_changes_no_output_fails_at_the_sanitizer(heat2
     assert "asan: heap-buffer-overflow in spread" in gates["sanitizer"].reason
 
 
+def test_what_a_candidate_keeps_from_its_last_run_does_not_make_it_faster(heat2d):
+    keeps = """\
+    static int known = -1;
+    if (known < 0) {
+        FILE* kept = std::fopen("kept", "r");
+        known = kept ? 1 : 0;
+        if (!kept) kept = std::fopen("kept", "w");
+        std::fclose(kept);
+    }
+    if (known) return;
+"""
+    evaluation, gates = judged(case_of(heat2d, (LOOPS, keeps + LOOPS)))
+    assert failed_gate(gates) == []
+    assert evaluation.timings["program"].verdict != "faster"
+
+
 def test_an_original_that_does_not_build_is_a_sentence_about_the_project(heat2d):
     files, manifest = heat2d
     broken = {**files, FILE: files[FILE].replace(b"int main", b"int maim")}

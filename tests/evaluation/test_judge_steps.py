@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from analysis.types import Evidence, Launch
-from evaluation.steps import build, gpu, reprofile, sanitize, symbols
+from evaluation.steps import build, gpu, measure, reprofile, sanitize, symbols
 from evaluation.steps.compare import outcome
 from evaluation.types import Baseline, Built, Comparison, Outputs, Ran, Sanitized, SanitizerFinding, Symbol
 from optimas_web.errors import UserError
@@ -178,3 +178,29 @@ def test_kernel_launches_must_agree_in_number_and_order(after, words):
     before = [launch(i, name, 1.0) for i, name in enumerate(["_Zfill", "_Zrank0", "_Zrank0"])]
     seen = [launch(i, name, 1.0) for i, name in enumerate(after)]
     assert gpu.launch_difference(before, seen, {"_Zrank0": "_Zrank"}) == words
+
+
+# --- pairs
+
+
+@pytest.mark.parametrize(
+    ("original", "candidate", "scope", "times", "tainted"),
+    [
+        (({"program": 9.0}, ""), ({"program": 3.0}, ""), "program", (9.0, 3.0), ""),
+        (({"program": 9.0}, ""), ({}, "it ended with status 1"), "program", (9.0, 0.0), "the candidate: it ended with"),
+        (({"program": 9.0}, "no ncu"), ({"program": 3.0}, "no ncu"), "program", (9.0, 3.0), ""),
+        (
+            ({"program": 9.0}, "no ncu"),
+            ({"program": 3.0}, "no ncu"),
+            "selected",
+            (0.0, 0.0),
+            "the original: no ncu; the",
+        ),
+        (({"program": 9.0, "rank": 2.0}, ""), ({"program": 3.0}, ""), "rank", (2.0, 0.0), "did not launch this kernel"),
+    ],
+)
+def test_a_pair_is_tainted_where_a_side_has_no_time(original, candidate, scope, times, tainted):
+    pair = measure._pair(scope, 4, "candidate", {"original": original, "candidate": candidate})
+    assert (pair.original_ns, pair.candidate_ns) == times
+    assert tainted in pair.tainted
+    assert bool(pair.tainted) == bool(tainted)
