@@ -48,6 +48,16 @@ def map_lines(before: str, after: str) -> Mapping[int, tuple[int, ...]]:
     return {line: tuple(sorted(places)) for line, places in mapped.items()}
 
 
+def together(lines: Iterable[int], mapping: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
+    """These original lines and all others that share a place with them now, ascending.
+
+    What was measured on one line of a replaced stretch can only be compared as a whole: nobody can say which of the
+    new lines do the work of the old one.
+    """
+    places = set(mapped(lines, mapping))
+    return tuple(sorted({*lines, *(line for line, now in mapping.items() if places.intersection(now))}))
+
+
 def mapped(lines: Iterable[int], mapping: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
     """Where these original lines are now, ascending, each once."""
     return tuple(sorted({place for line in lines for place in mapping.get(line, ())}))

@@ -186,13 +186,17 @@ class Sanitized:
 
 @dataclass(frozen=True, slots=True)
 class Profiled:
-    """A profile taken on this host. ``path`` lies in the job folder and goes with it; None means none, see reason."""
+    """A profile taken on this host. ``path`` lies in the job folder and goes with it; None means none, see reason.
+
+    ``built``: the build that was profiled, to be given to the next profile of the same folder.
+    """
 
     path: Path | None
     reason: str
     command: str = ""
     log: str = ""
     ran: Ran | None = None
+    built: Built | None = None
 
 
 @dataclass(frozen=True, slots=True)

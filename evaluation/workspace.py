@@ -46,7 +46,7 @@ def apply(files: Mapping[str, bytes], texts: Mapping[str, str]) -> dict[str, byt
     unknown = sorted(set(texts) - set(files))
     if unknown:
         raise UserError(f"The edit changes {unknown[0]}, which is not a file of the program.")
-    return {**files, **{path: text.encode() for path, text in texts.items()}}
+    return {**files, **{path: text.encode("utf-8", "surrogateescape") for path, text in texts.items()}}
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> None:

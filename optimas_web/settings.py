@@ -118,7 +118,7 @@ TEMPLATES = [
 DATABASES = {
     "default": ENVIRONMENT.db("DATABASE_URL") if read("DATABASE_URL") else embedded.database_settings(STATE_DIR)
 }
-DATABASES["default"]["HOST"] = unquote(DATABASES["default"].get("HOST", ""))  # %2F: the folder of a Unix socket
+DATABASES["default"]["HOST"] = unquote(str(DATABASES["default"].get("HOST", "")))  # %2F: the folder of a Unix socket
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":

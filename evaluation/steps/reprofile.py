@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
 
 from analysis import align, evidence, formats, pipeline
 from analysis.types import Analysis, Evidence, Profile
 from evaluation import workspace
 from evaluation.steps import SIDES, Bench, Found, Outcome
-from evaluation.types import Measured, Side
+from evaluation.types import Built, Measured, Profiled, Side
 
 REPEATS = 3
 
@@ -20,21 +22,21 @@ def step(bench: Bench, found: Found) -> tuple[Outcome, Found]:
     if not bench.case.offered:
         return Outcome("not_applicable", "No evidence was offered, so there is none to measure again."), found
     values: dict[Side, list[Mapping[str, float | None]]] = {side: [] for side in SIDES}
-    counted: dict[Side, float | None] = {}
+    built: dict[Side, Built | None] = dict.fromkeys(SIDES)
+    counted: dict[Side, float | None] = dict.fromkeys(SIDES)
     log = ""
-    for turn in range(REPEATS * len(SIDES)):
-        side = SIDES[turn % 2]
-        bench.say(f"profiling the {side}, {turn // 2 + 1} of {REPEATS}", turn / (2 * REPEATS))
-        with workspace.opened(bench.files(side)) as folder:
-            taken = bench.case.toolchain.profile(
-                folder, bench.case.manifest, arch=bench.case.arch, kernels=bench.case.kernels, cancelled=bench.cancelled
-            )
+    with ExitStack() as stack:
+        folders = {side: stack.enter_context(workspace.opened(bench.files(side))) for side in SIDES}
+        for turn in range(REPEATS * len(SIDES)):
+            side = SIDES[turn % 2]
+            bench.say(f"profiling the {side}, {turn // 2 + 1} of {REPEATS}", turn / (2 * REPEATS))
+            taken = profiled(bench, folders[side], built[side])
             if taken.path is None:
                 return Outcome("not_run", f"The {side} could not be profiled: {taken.reason}.", taken.log), found
-            again = formats.read(taken.path)
-            counted[side] = instructions(again)
-            values[side].append(metrics(bench, found, side, again))
-        log = taken.log
+            profile = formats.read(taken.path)
+            values[side].append(metrics(bench, found, side, profile))
+            counted[side] = instructions(profile)
+            built[side], log = taken.built, taken.log
     measured = tuple(summed(item, values["original"], values["candidate"]) for item in bench.case.offered)
     known = sum(each.before is not None and each.after is not None for each in measured)
     reason = f"{known} of {len(measured)} offered items measured again on both sides, {REPEATS} times each."
@@ -55,20 +57,32 @@ def metrics(bench: Bench, found: Found, side: Side, profile: Profile) -> dict[st
     return {item.label: value(item, bench, found, side, analysis) for item in bench.case.offered}
 
 
+def profiled(bench: Bench, folder: Path, built: Built | None) -> Profiled:
+    case = bench.case
+    return case.toolchain.profile(
+        folder, case.manifest, arch=case.arch, kernels=case.kernels, built=built, cancelled=bench.cancelled
+    )
+
+
 def value(item: Evidence, bench: Bench, found: Found, side: Side, analysis: Analysis) -> float | None:
-    """The item's metric over its own lines, or over those that stand for them in the candidate."""
+    """The item's metric over the same stretch of code on either side."""
+    before, after = compared_lines(item, bench)
     if side == "original":
-        return evidence.measure(item, analysis)
-    kernel = found.renamed.get(item.kernel)
-    return evidence.measure(item, analysis, lines_after(item, bench), kernel)
+        return evidence.measure(item, analysis, before)
+    return evidence.measure(item, analysis, after, found.renamed.get(item.kernel))
 
 
-def lines_after(item: Evidence, bench: Bench) -> tuple[int, ...] | None:
-    """Where the item's lines are in the candidate, with the lines added among them; None when it has none."""
+def compared_lines(item: Evidence, bench: Bench) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    """The item's lines in the original and in the candidate; None when it has none.
+
+    Lines of a replaced stretch count together, on both sides: the new lines do the work of all of them.
+    """
     if item.lines is None or item.file is None:
-        return None
+        return None, None
     before, after = (bench.texts(side).get(item.file, "") for side in SIDES)
-    return align.mapped(range(item.lines[0], item.lines[1] + 1), align.map_lines(before, after))
+    mapping = align.map_lines(before, after)
+    stretch = align.together(range(item.lines[0], item.lines[1] + 1), mapping)
+    return stretch, align.mapped(stretch, mapping)
 
 
 def summed(

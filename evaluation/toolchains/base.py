@@ -82,10 +82,12 @@ class Toolchain(Protocol):
         *,
         arch: str = "",
         kernels: Sequence[str] = (),
+        built: Built | None = None,
         limits: Limits = PROFILE_LIMITS,
         cancelled: Cancelled = None,
     ) -> Profiled:
-        """Build in ``folder`` with line information and profile the profile command. Give it a fresh folder."""
+        """Build in ``folder`` with line information and profile the profile command. Give it a fresh folder, or one
+        that was profiled before with what that returned as ``built``."""
         ...
 
 

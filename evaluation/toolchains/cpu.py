@@ -159,11 +159,13 @@ def profile(
     *,
     arch: str = "",
     kernels: Sequence[str] = (),
+    built: Built | None = None,
     limits: Limits = PROFILE_LIMITS,
     cancelled: Cancelled = None,
 ) -> Profiled:
     """Callgrind with a cache simulation. It covers the whole run, so ``kernels`` plays no part."""
-    built = base.built(folder, manifest, arch=_arch(arch), flags="-g", limits=BUILD_LIMITS, cancelled=cancelled)
+    if built is None:
+        built = base.built(folder, manifest, arch=_arch(arch), flags="-g", limits=BUILD_LIMITS, cancelled=cancelled)
     if not built.ok:
         return Profiled(None, f"the build for profiling failed: {built.reason}", log=built.log)
     command = base.prefixed(manifest.profile_command, _CALLGRIND)
@@ -171,7 +173,7 @@ def profile(
     log = (ran.stdout + ran.stderr).decode(errors="replace")
     path = folder / CALLGRIND_FILE
     reason = _profile_problem(ran, path, log)
-    return Profiled(None if reason else path, reason, command, log, ran)
+    return Profiled(None if reason else path, reason, command, log, ran, built)
 
 
 def _profile_problem(ran: Ran, path: Path, log: str) -> str:

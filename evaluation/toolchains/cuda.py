@@ -210,6 +210,7 @@ def profile(
     *,
     arch: str = "",
     kernels: Sequence[str] = (),
+    built: Built | None = None,
     limits: Limits = PROFILE_LIMITS,
     cancelled: Cancelled = None,
     device: str = "",
@@ -219,7 +220,7 @@ def profile(
     problem = _cannot_profile(tool)
     if problem or tool is None:
         return Profiled(None, problem)
-    built = _compiled(folder, manifest, "-lineinfo", arch, cancelled=cancelled)
+    built = built or _compiled(folder, manifest, "-lineinfo", arch, cancelled=cancelled)
     if not built.ok:
         return Profiled(None, f"the build for profiling failed: {built.reason}", log=built.log)
     command = base.prefixed(manifest.profile_command, shlex.join(_ncu(tool, kernels)))
@@ -227,7 +228,7 @@ def profile(
     log = (ran.stdout + ran.stderr).decode(errors="replace")
     path = folder / NCU_FILE
     reason = _profile_problem(ran, path, log)
-    return Profiled(None if reason else path, reason, command, log, ran)
+    return Profiled(None if reason else path, reason, command, log, ran, built)
 
 
 def _cannot_profile(tool: Path | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.align import hunks, map_lines, mapped
+from analysis.align import hunks, map_lines, mapped, together
 
 
 def test_unchanged_lines_move_with_what_is_added_above() -> None:
@@ -18,6 +18,17 @@ def test_lines_added_belong_to_the_line_before_them() -> None:
 
 def test_a_replaced_stretch_maps_as_a_whole() -> None:
     assert map_lines("a\nb\nc\nd\n", "a\nx\ny\nz\nd\n") == {1: (1,), 2: (2, 3, 4), 3: (2, 3, 4), 4: (5,)}
+
+
+def test_lines_of_a_replaced_stretch_can_only_be_compared_together() -> None:
+    mapping = map_lines("a\nb\nc\nd\n", "a\nx\ny\nd\n")
+    assert together([2], mapping) == (2, 3)
+    assert together([1], mapping) == (1,)
+    assert together([4], mapping) == (4,)
+
+
+def test_a_removed_line_is_compared_alone() -> None:
+    assert together([2], map_lines("a\nb\nc\n", "a\nc\n")) == (2,)
 
 
 def test_removed_lines_map_to_nothing() -> None:

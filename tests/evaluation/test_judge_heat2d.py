@@ -193,6 +193,17 @@ def test_what_a_candidate_keeps_from_its_last_run_does_not_make_it_faster(heat2d
     assert evaluation.timings["program"].verdict != "faster"
 
 
+def test_an_output_file_that_came_with_the_program_cannot_pass_as_written(heat2d):
+    files, manifest = heat2d
+    silent = "    return true;\n    FILE* out = std::fopen(path"
+    case = case_of(
+        ({**files, "out/plate.bin": b"from the snapshot"}, manifest), ("    FILE* out = std::fopen(path", silent)
+    )
+    _, gates = judged(case)
+    assert failed_gate(gates) == ["outputs"]
+    assert "out/plate.bin" in gates["outputs"].reason
+
+
 def test_an_original_that_does_not_build_is_a_sentence_about_the_project(heat2d):
     files, manifest = heat2d
     broken = {**files, FILE: files[FILE].replace(b"int main", b"int maim")}
