@@ -33,8 +33,8 @@ def before_postgres(program: str, folders: list[Path]) -> list[str]:
     if _runs([*AS_NOBODY, program, "--version"]) and all(_runs([*AS_NOBODY, "test", "-x", str(f)]) for f in folders):
         return AS_NOBODY
     raise UserError(
-        f"Postgres does not run as root, this machine forbids user namespaces, and nobody cannot reach {program}"
-        f" or {folders[0]}.",
+        "Postgres does not run as root, this machine forbids user namespaces, and the user nobody cannot reach"
+        f" {program} or {folders[0]}.",
         "Run ./optimas as an ordinary user, move the checkout out of the private home, or set DATABASE_URL.",
     )
 

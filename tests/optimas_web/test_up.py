@@ -119,5 +119,6 @@ def test_ctrl_c_while_starting_stops_what_has_started(environment):
         children = living(descendants(supervisor.pid))
         assert children
         supervisor.send_signal(signal.SIGINT)
-        assert supervisor.wait(30) == 130
+        # Python dies of the signal itself when it interrupted an eval() of a string; shells call both 130.
+        assert supervisor.wait(30) in (130, -signal.SIGINT)
         assert not living(children)
