@@ -126,15 +126,20 @@ def page_numbers(page: Page) -> Iterator[int | str]:
 
 @register.simple_tag(takes_context=True)
 def take_messages(context: template.Context) -> list[dict[str, str]]:
-    """Messages nobody has seen yet, kept in the session so that the bell can show them again (newest first there)."""
+    """Messages nobody has seen yet; the same list for all who ask on one page.
+
+    They are kept in the session, newest first, so that the bell can show them again.
+    """
     request = context["request"]
-    fresh = [
-        {"text": str(message), "level": message.level_tag, "time": timezone.now().isoformat()}
-        for message in get_messages(request)
-    ]
-    if fresh:
-        request.session["messages"] = (fresh[::-1] + request.session.get("messages", []))[:KEPT_MESSAGES]
-    return fresh
+    if not hasattr(request, "fresh_messages"):
+        request.fresh_messages = [
+            {"text": str(message), "level": message.level_tag, "time": timezone.now().isoformat()}
+            for message in get_messages(request)
+        ]
+        if request.fresh_messages:
+            kept = request.session.get("messages", [])
+            request.session["messages"] = (request.fresh_messages[::-1] + kept)[:KEPT_MESSAGES]
+    return request.fresh_messages
 
 
 @register.filter
