@@ -17,10 +17,20 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// A mouse that rests on a number opens its paper too; click, tap and Enter do without us.
-function hover(event, visible) {
-  if (event.pointerType !== "mouse" || !event.target.matches?.("[data-why]")) return;
-  event.target.nextElementSibling.togglePopover(visible);
-}
-document.addEventListener("pointerenter", (event) => hover(event, true), true);
-document.addEventListener("pointerleave", (event) => hover(event, false), true);
+// A mouse that rests on a number opens its paper too, and a click then pins it instead of closing it again.
+// Tap and Enter do without us.
+const paper = (event) =>
+  event.pointerType === "mouse" && event.target.matches?.("[data-why]") ? event.target.nextElementSibling : null;
+
+document.addEventListener("pointerenter", (event) => paper(event)?.togglePopover(true), true);
+document.addEventListener("pointerleave", (event) => {
+  const open = paper(event);
+  if (open && !("pinned" in open.dataset)) open.hidePopover();
+}, true);
+document.addEventListener("click", (event) => {
+  const open = paper(event);
+  if (!open?.matches(":popover-open")) return;
+  event.preventDefault();
+  open.dataset.pinned = "";
+  open.addEventListener("toggle", () => delete open.dataset.pinned, { once: true });
+});

@@ -51,9 +51,10 @@ def chromium():
         browser.close()
 
 
-def trouble(page, line) -> bool:
+def trouble(page, line) -> list[str]:
     """An error in the console, unless it is that the page itself answered 404, as strangers' pages do."""
-    return line.type == "error" and not ("404" in line.text and line.location["url"] == page.url)
+    missing = "404" in line.text and line.location["url"] == page.url
+    return [f"{page.url}: {line.text}"] if line.type == "error" and not missing else []
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def browser_page(chromium, live_server) -> Iterator[Callable]:
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(10_000)
-        page.on("console", lambda line: trouble(page, line) and troubles.append(f"{page.url}: {line.text}"))
+        page.on("console", lambda line: troubles.extend(trouble(page, line)))
         page.on("pageerror", lambda error: troubles.append(f"{page.url}: {error}"))
         return page
 
