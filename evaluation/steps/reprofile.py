@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from analysis import align, evidence, formats, pipeline
+from analysis.names import short_name
 from analysis.types import Analysis, Evidence, Profile
 from evaluation import workspace
 from evaluation.steps import SIDES, Bench, Found, Outcome
@@ -30,7 +31,7 @@ def step(bench: Bench, found: Found) -> tuple[Outcome, Found]:
         for turn in range(REPEATS * len(SIDES)):
             side = SIDES[turn % 2]
             bench.say(f"profiling the {side}, {turn // 2 + 1} of {REPEATS}", turn / (2 * REPEATS))
-            taken = profiled(bench, folders[side], built[side])
+            taken = profiled(bench, found, side, folders[side], built[side])
             if taken.path is None:
                 return Outcome("not_run", f"The {side} could not be profiled: {taken.reason}.", taken.log), found
             profile = formats.read(taken.path)
@@ -57,10 +58,19 @@ def metrics(bench: Bench, found: Found, side: Side, profile: Profile) -> dict[st
     return {item.label: value(item, bench, found, side, analysis) for item in bench.case.offered}
 
 
-def profiled(bench: Bench, folder: Path, built: Built | None) -> Profiled:
+def profiled(bench: Bench, found: Found, side: Side, folder: Path, built: Built | None) -> Profiled:
     case = bench.case
+    kernels = mangled(case.kernels, found.built[side], found.renamed)
     return case.toolchain.profile(
-        folder, case.manifest, arch=case.arch, kernels=case.kernels, built=built, cancelled=bench.cancelled
+        folder, case.manifest, arch=case.arch, kernels=kernels, built=built, cancelled=bench.cancelled
+    )
+
+
+def mangled(kernels: Iterable[str], built: Built, renamed: Mapping[str, str]) -> tuple[str, ...]:
+    """The symbols in ``built`` of kernels that are named whole, short, or as they were called in the original."""
+    wanted = {name for kernel in kernels for name in (kernel, renamed.get(kernel, kernel))}
+    return tuple(
+        symbol.mangled for symbol in built.symbols if symbol.mangled in wanted or short_name(symbol.name) in wanted
     )
 
 

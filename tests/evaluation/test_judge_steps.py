@@ -204,3 +204,12 @@ def test_a_pair_is_tainted_where_a_side_has_no_time(original, candidate, scope, 
     assert (pair.original_ns, pair.candidate_ns) == times
     assert tainted in pair.tainted
     assert bool(pair.tainted) == bool(tainted)
+
+
+@pytest.mark.parametrize("kernels", [("spread",), ("_Z6spreadPfi",), ("other", "spread")])
+def test_the_profiler_is_told_the_mangled_names_of_either_side(kernels):
+    before, after = built(SPREAD, OTHER), built(CONST, OTHER)
+    renamed = {SPREAD.mangled: CONST.mangled}
+    assert SPREAD.mangled in reprofile.mangled(kernels, before, renamed)
+    assert CONST.mangled in reprofile.mangled(kernels, after, renamed)
+    assert (OTHER.mangled in reprofile.mangled(kernels, after, renamed)) == ("other" in kernels)
