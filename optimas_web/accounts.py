@@ -1,4 +1,4 @@
-"""Signing in, the first account, and the choice of light or dark."""
+"""The first account, and the choice of light or dark."""
 
 from __future__ import annotations
 

@@ -4,12 +4,12 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import path
 
-from optimas_web import accounts, style, views
+from optimas_web import accounts, sign_in, style, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("healthz", views.healthz, name="healthz"),
-    path("sign-in/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("sign-in/", sign_in.SignIn.as_view(), name="login"),
     path("sign-out/", auth.LogoutView.as_view(), name="logout"),
     path("password/", auth.PasswordChangeView.as_view(), name="password_change"),
     path("password/done/", auth.PasswordChangeDoneView.as_view(), name="password_change_done"),

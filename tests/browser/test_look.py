@@ -25,7 +25,7 @@ def test_a_page_has_no_axe_findings_and_fits(path, theme, width, browser_page, s
 
 
 @pytest.mark.parametrize(("theme", "width"), SIZES)
-def test_signing_in_has_no_axe_findings_and_fits(theme, width, browser_page, ada, axe, overflow, shoot):
+def test_signing_in_has_no_axe_findings_and_fits(theme, width, browser_page, ada, valkey, axe, overflow, shoot):
     page = browser_page(theme=theme, width=width)
     page.goto("/sign-in/")
     page.get_by_label("Username").fill("ada")

@@ -42,7 +42,7 @@ def test_strangers_are_led_to_sign_in(client, django_user_model):
     assert client.get("/").headers["Location"] == reverse("login")
 
 
-def test_signing_in_and_out(client, django_user_model):
+def test_signing_in_and_out(client, django_user_model, valkey):
     django_user_model.objects.create_user("grace", password="moths and relays")
     answer = client.post(reverse("login"), {"username": "grace", "password": "moths and relays"})
     assert answer.headers["Location"] == "/"
