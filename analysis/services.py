@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from django.conf import settings
 
 from analysis import columns, formats, pipeline
-from analysis.models import Profile, ProfileState
+from analysis.models import Origin, Profile, ProfileState
 from analysis.rows import analysis_of, store
 from analysis.types import Analysis
+from optimas_web.errors import UserError
 from optimas_web.jobs import RunningJob
 from projects.management.base import SOURCE_SUFFIXES
+from projects.models import Snapshot
 from projects.services import files_of
 
 
@@ -29,6 +32,18 @@ def ingest(job: RunningJob) -> None:
     columns.write(profile, columns_path)
     with job.write():
         store(row, analysis, str(columns_path.relative_to(settings.PROFILE_ROOT)))
+
+
+def add_profile(snapshot: Snapshot, report: Path) -> Profile:
+    """A pending profile of the snapshot whose file is a copy of ``report``. Raises UserError when there is none."""
+    if not report.is_file():
+        raise UserError(f"{report} is no file.", "Give a profile: an .ncu-rep or a Callgrind output.")
+    row = Profile.objects.create(snapshot=snapshot, origin=Origin.UPLOADED)
+    row.file = f"{row.pk}/{report.name[:200]}"
+    path_of(row).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(report, path_of(row))
+    row.save(update_fields=["file"])
+    return row
 
 
 def path_of(row: Profile) -> Path:

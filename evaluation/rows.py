@@ -7,34 +7,52 @@ from dataclasses import asdict
 from typing import Any
 
 from evaluation import types as t
+from evaluation.documents import WHOLE_SCOPES
 from evaluation.models import Baseline, Build, Host, OutputCheck, Sample, Score, Timing, Verdict
 from optimizer.models import Attempt
 from optimizer.rows import store_gate
+from optimizer.types import Gate
+
+Row = Mapping[str, Any]
 
 
-def store_evaluation(attempt: Attempt, evaluation: t.Evaluation, document: Mapping[str, Any], host: Host) -> None:
+def store_evaluation(attempt: Attempt, evaluation: t.Evaluation, document: Row, host: Host) -> None:
     """Everything that came out of gates 4-9, replacing what an earlier try left."""
-    for rows in (
-        attempt.builds,
-        attempt.baselines,
-        attempt.output_checks,
-        attempt.samples,
-        attempt.timings,
-        attempt.scores,
-    ):
-        rows.all().delete()
     for gate in evaluation.gates:
         store_gate(attempt, gate)
+    attempt.builds.all().delete()
     Build.objects.bulk_create(build_row(attempt, side, built) for side, built in evaluation.builds.items())
-    store_outputs(attempt, evaluation)
-    store_timings(attempt, evaluation)
-    Score.objects.bulk_create(Score(attempt=attempt, **asdict(score)) for score in evaluation.scores)
+    attempt.baselines.all().delete()
+    store_baselines(attempt, evaluation)
+    store_document(attempt, document, host)
+
+
+def store_recorded(attempt: Attempt, document: Row, said: str) -> None:
+    """An evaluation that was made elsewhere; ``said`` says where and when, and is shown with every figure."""
+    for row in document["gates"][3:]:
+        store_gate(attempt, Gate(row["name"], row["status"], row["reason"], row["seconds"], f"{said}\n"))
+    store_document(attempt, document, None, said)
+
+
+def store_document(attempt: Attempt, document: Row, host: Host | None, recorded: str = "") -> None:
+    """Outputs, timings, samples, scores and the verdict, from the evaluation's document."""
+    for rows in (attempt.output_checks, attempt.samples, attempt.timings, attempt.scores):
+        rows.all().delete()
+    OutputCheck.objects.bulk_create(
+        OutputCheck(
+            attempt=attempt, **{name: row[name] for name in ("workload", "same", "compared_bytes", "differences")}
+        )
+        for row in document["outputs"]
+    )
+    store_timings(attempt, document)
+    Score.objects.bulk_create(Score(attempt=attempt, name=name, **row) for name, row in (document["ear"] or {}).items())
     Verdict.objects.create(
         attempt=attempt,
         verdict=document["verdict"],
         host=host,
-        environment=dict(evaluation.environment),
+        environment=document["environment"],
         document=dict(document),
+        recorded=recorded,
     )
 
 
@@ -53,7 +71,7 @@ def build_row(attempt: Attempt, side: str, built: t.Built) -> Build:
     )
 
 
-def store_outputs(attempt: Attempt, evaluation: t.Evaluation) -> None:
+def store_baselines(attempt: Attempt, evaluation: t.Evaluation) -> None:
     workloads = {row.name: row for row in attempt.run.snapshot.workloads.all()}
     Baseline.objects.bulk_create(
         Baseline(
@@ -66,39 +84,31 @@ def store_outputs(attempt: Attempt, evaluation: t.Evaluation) -> None:
         )
         for item in evaluation.baselines
     )
-    OutputCheck.objects.bulk_create(
-        OutputCheck(
-            attempt=attempt,
-            workload=item.workload,
-            same=item.same,
-            compared_bytes=item.compared_bytes,
-            differences=list(item.differences),
-        )
-        for item in evaluation.comparisons
-    )
 
 
-def store_timings(attempt: Attempt, evaluation: t.Evaluation) -> None:
+def store_timings(attempt: Attempt, document: Row) -> None:
+    timing, samples = document["timing"], document["samples"]
+    rows = [*timing["kernels"], *(timing[scope] for scope in WHOLE_SCOPES if timing[scope])]
     Timing.objects.bulk_create(
-        Timing(attempt=attempt, workload=evaluation.workload, **asdict(timing))
-        for timing in evaluation.timings.values()
+        Timing(attempt=attempt, workload=document["workload"], method=samples["method"], seed=samples["seed"], **row)
+        for row in rows
     )
     Sample.objects.bulk_create(
-        sample_row(attempt, evaluation.workload, scope, pair, side)
-        for scope, pairs in evaluation.pairs.items()
+        sample_row(attempt, document["workload"], scope, pair, side)
+        for scope, pairs in samples["pairs"].items()
         for pair in pairs
         for side in ("original", "candidate")
     )
 
 
-def sample_row(attempt: Attempt, workload: str, scope: str, pair: t.Pair, side: str) -> Sample:
+def sample_row(attempt: Attempt, workload: str, scope: str, pair: Row, side: str) -> Sample:
     return Sample(
         attempt=attempt,
         workload=workload,
         scope=scope,
         side=side,
-        pair=pair.index,
-        first=pair.first == side,
-        ns=pair.original_ns if side == "original" else pair.candidate_ns,
-        excluded_reason=pair.tainted,
+        pair=pair["index"],
+        first=pair["first"] == side,
+        ns=pair[f"{side}_ns"],
+        excluded_reason=pair["tainted"],
     )

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from django.utils import timezone
 
 from analysis.models import Origin, Profile, ProfileState
 from analysis.services import ingest, source_texts
-from evaluation import documents, toolchains, workspace
+from evaluation import documents, recorded, toolchains, workspace
 from evaluation.judge import Cancelled as JudgeCancelled
 from evaluation.judge import Case, judge
-from evaluation.models import Host, Verdict
-from evaluation.rows import store_evaluation
+from evaluation.models import Device, Host, Verdict
+from evaluation.recorded import RecordedEvaluation
+from evaluation.rows import store_evaluation, store_recorded
 from optimas_web.errors import UserError
 from optimas_web.jobs import LIVE, Cancelled, Job, JobStatus, RunningJob, enqueue, request_cancel
 from optimizer.backends import backend
@@ -30,7 +32,7 @@ from optimizer.services import book, offered_evidence, profile_of, run_kernels
 from optimizer.types import Gate, Region
 from projects.services import files_of, manifest_of
 
-QUEUES = {"cpu": "cpu", "cuda": "gpu"}
+ONLINE_FOR = timedelta(minutes=2)  # a host that was seen within this time is online
 PROFILE_KINDS = ("analysis.ingest", "evaluation.profile")
 
 
@@ -74,6 +76,10 @@ def evaluate(job: RunningJob) -> None:
     attempt = Attempt.objects.select_related("run__snapshot", "run__profile").get(pk=job.target_id)
     if Verdict.objects.filter(attempt=attempt).exists():
         return
+    if elsewhere := measured_elsewhere(attempt):
+        with job.write():
+            store_recorded(attempt, elsewhere.document, elsewhere.said)
+        return
 
     def on_gate(gate: Gate) -> None:
         with job.write():
@@ -88,6 +94,15 @@ def evaluate(job: RunningJob) -> None:
     with job.write():
         store_evaluation(attempt, evaluation, documents.evaluation_document(evaluation), this_host())
         book_gates(attempt.run, evaluation.gates, time.monotonic() - started)
+
+
+def measured_elsewhere(attempt: Attempt) -> RecordedEvaluation | None:
+    """A recorded evaluation of exactly this patch, where this host lacks what it takes to measure it."""
+    snapshot = attempt.run.snapshot
+    tools = toolchains.load(snapshot.manifest["toolchain"]).tools()
+    if all(tool.version is not None for tool in tools):
+        return None
+    return recorded.find(settings.RECORDINGS, snapshot.sha256, attempt.patch_sha256)
 
 
 def case_of(attempt: Attempt) -> Case:
@@ -135,7 +150,7 @@ def advance(run_id: int) -> None:
         repair_or_review(run, attempt)
     elif not Verdict.objects.filter(attempt=attempt).exists():
         set_status(run, RunStatus.EVALUATING)
-        ask(run, "evaluation.evaluate", attempt.pk, queue=QUEUES[run.snapshot.manifest["toolchain"]])
+        ask(run, "evaluation.evaluate", attempt.pk, queue=queue_for(run))
     else:
         set_status(run, RunStatus.DONE)
 
@@ -149,7 +164,7 @@ def need_profile(run: Run) -> None:
         return
     set_status(run, RunStatus.PROFILING)
     if run.profile.origin == Origin.HOST:
-        ask(run, "evaluation.profile", run.profile.pk, queue=QUEUES[run.snapshot.manifest["toolchain"]])
+        ask(run, "evaluation.profile", run.profile.pk, queue=queue_for(run))
     else:
         ask(run, "analysis.ingest", run.profile.pk)
 
@@ -177,6 +192,14 @@ def repair_or_review(run: Run, attempt: Attempt) -> None:
 def new_attempt(run: Run, parent: Attempt | None) -> Attempt:
     origin = AttemptOrigin(backend(run.backend).ORIGIN)
     return Attempt.objects.create(run=run, number=run.attempts.count() + 1, parent=parent, origin=origin)
+
+
+def queue_for(run: Run) -> str:
+    """Where a program of this toolchain can run; while no GPU is online, a CPU worker does what needs none."""
+    if run.snapshot.manifest["toolchain"] == "cuda":
+        seen = timezone.now() - ONLINE_FOR
+        return "gpu" if Device.objects.filter(host__last_seen__gt=seen).exists() else "cpu"
+    return "cpu"
 
 
 def ask(run: Run, kind: str, target_id: int, **options: Any) -> None:

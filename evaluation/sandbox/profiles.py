@@ -21,9 +21,9 @@ class Rules:
 
     ``data_limit``: the kernel refuses memory beyond the limit to each process (RLIMIT_DATA; the watchdog holds the
     sum). Not RLIMIT_AS: CUDA reserves address space by the terabyte, and so do 128 threads' malloc arenas. ASan fails
-    under either. ``sockets``: the CUDA driver does not start without socket(2) ("OS call failed", seen with driver 580 on
-    an H200), and ncu and compute-sanitizer talk to the program over a local socket; the network namespace is empty all
-    the same.
+    under either. ``sockets``: the CUDA driver does not start without socket(2) (seen with driver 580 on an H200: "OS
+    call failed"), and ncu and compute-sanitizer talk to the program over a local socket; the network namespace is
+    empty all the same.
     """
 
     sockets: bool = False

@@ -70,8 +70,8 @@ def text_of(content: str, prompt: Prompt, evidence: Collection[Evidence]) -> str
 
 
 def load(paths: Iterable[Path]) -> tuple[Recording, ...]:
-    """Recordings from files, and from the folders among ``paths`` all ``*.json``. Raises UserError for a broken one."""
-    files = [file for path in paths for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
+    """Recordings from files, and all ``*.answer.json`` of folders, among ``paths``. Raises UserError for a broken one."""
+    files = [file for path in paths for file in (sorted(path.glob("*.answer.json")) if path.is_dir() else [path])]
     return tuple(_load(file) for file in files)
 
 

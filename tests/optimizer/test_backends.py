@@ -57,7 +57,7 @@ def recorded(**more: object) -> Mapping[str, object]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "first.json").write_text(json.dumps(recorded()))
+    (tmp_path / "first.answer.json").write_text(json.dumps(recorded()))
     (tmp_path / "README.md").write_text("not an answer")
     return tmp_path
 
@@ -97,7 +97,7 @@ def test_a_recording_fits_its_schema_and_comes_back_as_it_was(folder: Path) -> N
     found = backends.complete("replay", PROMPT, options(folder))
     assert json.loads(found.text) == ANSWER
     assert found.model == "a-model"
-    assert found.recorded == "Recorded on 2026-12-01: A model that read this prompt. (first.json)."
+    assert found.recorded == "Recorded on 2026-12-01: A model that read this prompt. (first.answer.json)."
 
 
 def test_citations_follow_their_lines_to_new_labels(folder: Path) -> None:
@@ -152,8 +152,8 @@ def test_what_was_not_recorded_is_refused_and_the_keys_are_listed(folder: Path, 
     "content", ["", "[]", "{}", '{"schema": "optimas.recorded/2"}', '{"schema": "optimas.recorded/1"}']
 )
 def test_a_broken_recording_is_named(tmp_path: Path, content: str) -> None:
-    (tmp_path / "bad.json").write_text(content)
-    with pytest.raises(UserError, match=r"bad.json is not a recorded answer"):
+    (tmp_path / "bad.answer.json").write_text(content)
+    with pytest.raises(UserError, match=r"bad.answer.json is not a recorded answer"):
         backends.complete("replay", PROMPT, options(tmp_path))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from analysis.services import add_profile
 from analysis.types import SOURCE_KINDS
 from evaluation import toolchains
 from evaluation.services import start_run
@@ -23,8 +24,9 @@ from projects.snapshot import from_folder
 from reviews.management.follow import follow
 from reviews.services import make_receipt
 
-SAMPLES = ("heat2d",)
+SAMPLES = ("heat2d", "rowrank")
 TEAM = "Samples"
+SAMPLES_FOLDER = Path(settings.BASE_DIR) / "samples"
 
 
 class Command(BaseCommand):
@@ -41,25 +43,30 @@ class Command(BaseCommand):
     def sample(self, name: str, again: bool) -> bool:
         """Run one sample and print its result; True when every gate passed."""
         snapshot = sample_snapshot(name)
-        missing = missing_tools(snapshot)
+        report = SAMPLES_FOLDER / name / f"{name}.ncu-rep"
+        missing = [] if report.exists() else missing_tools(snapshot)
         if missing:
             return self.stored(name, missing)
         try:
-            attempt = (None if again else earlier(snapshot)) or follow(new_run(snapshot), self.tell, work_here=False)
+            attempt = (None if again else earlier(snapshot)) or self.follow(snapshot, report)
         except UserError as error:
             self.stderr.write(printable(f"{name}: {error}"))
             return False
         document = make_receipt(attempt).document
-        self.show(
-            f"{name}: run {attempt.run_id}, measured here on {attempt.verdict.created:%Y-%m-%d %H:%M} UTC", document
-        )
+        verdict = attempt.verdict
+        where = verdict.recorded or f"measured here on {verdict.created:%Y-%m-%d %H:%M} UTC"
+        self.show(f"{name}: run {attempt.run_id}, {where}", document)
         return document["verdict"] != "failed"
+
+    def follow(self, snapshot: Snapshot, report: Path) -> Attempt:
+        profile = add_profile(snapshot, report) if report.exists() else None
+        run = Run(snapshot=snapshot, profile=profile, backend="replay", sources=list(SOURCE_KINDS))
+        return follow(start_run(run), self.tell, work_here=False)
 
     def stored(self, name: str, missing: list[Tool]) -> bool:
         for tool in missing:
             self.stderr.write(printable(f"{name} cannot run live: {tool.name} is missing. {tool.remedy}"))
-        path = Path(settings.BASE_DIR) / "samples" / "recorded" / f"{name}.receipt.json"
-        document = json.loads(path.read_text())
+        document = json.loads((SAMPLES_FOLDER / "recorded" / f"{name}.receipt.json").read_text())
         self.show(f"{name}: STORED RECEIPT, not measured on this machine", document)
         return True
 
@@ -74,7 +81,7 @@ class Command(BaseCommand):
 def sample_snapshot(name: str) -> Snapshot:
     team, _ = Team.objects.get_or_create(name=TEAM)
     project, _ = Project.objects.get_or_create(team=team, name=name)
-    return add_snapshot(project, from_folder(Path(settings.BASE_DIR) / "samples" / name), None)
+    return add_snapshot(project, from_folder(SAMPLES_FOLDER / name), None)
 
 
 def missing_tools(snapshot: Snapshot) -> list[Tool]:
@@ -85,7 +92,3 @@ def earlier(snapshot: Snapshot) -> Attempt | None:
     """A finished result of exactly these sources, if this site has one."""
     done = Attempt.objects.filter(run__snapshot=snapshot, run__status=RunStatus.DONE, verdict__isnull=False)
     return done.order_by("-pk").first()
-
-
-def new_run(snapshot: Snapshot) -> Run:
-    return start_run(Run(snapshot=snapshot, backend="replay", sources=list(SOURCE_KINDS)))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandParser
 
-from analysis.formats import FORMATS
-from analysis.models import Origin, Profile
+from analysis.services import add_profile
 from analysis.types import SOURCE_KINDS
 from evaluation.services import start_run
 from evaluation.table import render
@@ -44,7 +40,7 @@ class Command(DocumentCommand):
         snapshot = snapshot_of(Path(options["dir"]))
         run = Run(
             snapshot=snapshot,
-            profile=uploaded(snapshot, options["report"]) if options["report"] else None,
+            profile=add_profile(snapshot, Path(options["report"])) if options["report"] else None,
             sources=evidence_kinds(options["evidence"]),
             backend=options["backend"],
             repairs=options["repairs"],
@@ -63,19 +59,6 @@ def snapshot_of(folder: Path) -> Snapshot:
     name = folder.resolve().name[:100]
     project, _ = Project.objects.get_or_create(team=team, name=name, defaults={"created_by": user})
     return add_snapshot(project, from_folder(folder), user)
-
-
-def uploaded(snapshot: Snapshot, report: str) -> Profile:
-    """A pending profile whose file is a copy of ``report``."""
-    if not os.path.isfile(report):
-        raise UserError(f"{report} is no file.", f"Give --report a profile ({', '.join(FORMATS)}).")
-    row = Profile.objects.create(snapshot=snapshot, origin=Origin.UPLOADED)
-    row.file = f"{row.pk}/{Path(report).name[:200]}"
-    target = Path(settings.PROFILE_ROOT) / row.file
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(report, target)
-    row.save(update_fields=["file"])
-    return row
 
 
 def evidence_kinds(text: str) -> list[str]:
