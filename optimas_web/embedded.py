@@ -22,7 +22,7 @@ from typing import IO
 from optimas_web.errors import UserError
 from optimas_web.postgres_as_root import before_postgres, own_folder
 from optimas_web.processes import Processes
-from optimas_web.state import open_lock, private_folder, run_folder, try_lock
+from optimas_web.state import open_lock, private_folder, remove_run_folder, run_folder, try_lock
 
 DATABASE = USER = "optimas"
 VALKEY_DATABASES = 64  # tests take one each, so that they can run side by side
@@ -77,12 +77,21 @@ def stores(state: Path, *, throwaway: bool = False) -> Iterator[None]:
         if owner is None:
             yield
             return
-        with owner, Processes(state / "logs") as processes:
+        with owner, tidied(state), Processes(state / "logs") as processes:
             start_stores(processes, state, throwaway=throwaway)
             try:
                 yield
             finally:
                 fcntl.flock(users, fcntl.LOCK_EX)
+
+
+@contextlib.contextmanager
+def tidied(state: Path) -> Iterator[None]:
+    """Leave no empty folders in /tmp when the stores have stopped."""
+    try:
+        yield
+    finally:
+        remove_run_folder(state)
 
 
 def owner_lock(state: Path) -> Path:

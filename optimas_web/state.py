@@ -6,6 +6,7 @@ at most), so they lie in ``/tmp/optimas-<uid>-<hash of the state folder>``, whic
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -43,6 +44,13 @@ def private_folder(path: Path) -> Path:
             f"{path} is not a folder of yours that is closed to others.", "Remove it, or chmod it to 0700, and retry."
         )
     return path
+
+
+def remove_run_folder(state: Path) -> None:
+    """Take away what stopped stores leave in /tmp: empty folders. One that is not empty is still used, and stays."""
+    for folder in (run_folder(state) / "postgres", run_folder(state)):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def secret_key(state: Path) -> str:

@@ -38,7 +38,7 @@ GPU_WORKER = {"gpu-worker": ("gpu", 1)}
 def up(state: Path, port: int | None, once: bool) -> int:
     """Start everything, run the samples, and stay until a child ends or a signal comes. The samples' exit status."""
     started = time.monotonic()
-    with owned(state), listen(port) as listener, Processes(state / "logs") as processes:
+    with owned(state), listen(port) as listener, embedded.tidied(state), Processes(state / "logs") as processes:
         embedded.start_stores(processes, state)
         prepare(processes)
         address = start_web(processes, listener)

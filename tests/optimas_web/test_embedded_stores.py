@@ -12,6 +12,7 @@ import pytest
 import redis
 
 from optimas_web import embedded
+from optimas_web.state import run_folder
 
 pytestmark = pytest.mark.skipif(
     not (embedded.has_postgres() and embedded.has_valkey()), reason="DATABASE_URL and REDIS_URL name other stores"
@@ -53,6 +54,7 @@ def test_rows_and_messages_are_there_after_a_restart(state):
         database.execute("INSERT INTO kept VALUES ('row')")
         valkey.lpush("queue", "message")
     assert not embedded.answering(state)
+    assert not run_folder(state).exists()
     with embedded.stores(state), connect(state) as database, valkey_client(state) as valkey:
         assert database.execute("SELECT word FROM kept").fetchall() == [("row",)]
         assert valkey.lrange("queue", 0, -1) == [b"message"]
