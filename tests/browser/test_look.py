@@ -35,3 +35,13 @@ def test_signing_in_has_no_axe_findings_and_fits(theme, width, browser_page, ada
     shoot(page, f"sign-in-{theme}-{width}")
     assert axe(page) == []
     assert overflow(page) == []
+
+
+@pytest.mark.parametrize(("theme", "width"), SIZES)
+def test_making_the_first_account_has_no_axe_findings_and_fits(theme, width, browser_page, axe, overflow, shoot):
+    page = browser_page(theme=theme, width=width)
+    page.goto("/")
+    page.get_by_role("button", name="Make the account").wait_for()
+    shoot(page, f"first-user-{theme}-{width}")
+    assert axe(page) == []
+    assert overflow(page) == []
