@@ -70,7 +70,7 @@ def text_of(content: str, prompt: Prompt, evidence: Collection[Evidence]) -> str
 
 
 def load(paths: Iterable[Path]) -> tuple[Recording, ...]:
-    """Recordings from files, and all ``*.answer.json`` of folders, among ``paths``. Raises UserError for a broken one."""
+    """Recordings from files, and every ``*.answer.json`` of a folder. Raises UserError for a broken one."""
     files = [file for path in paths for file in (sorted(path.glob("*.answer.json")) if path.is_dir() else [path])]
     return tuple(_load(file) for file in files)
 
