@@ -12,7 +12,7 @@ from analysis.types import SOURCE_KINDS, Analysis, Evidence, KernelAnalysis, Sou
 from optimas_web.errors import UserError
 from optimizer import excerpt, facts, guards, prompts
 from optimizer.excerpt import Part
-from optimizer.regions import matches, regions
+from optimizer.regions import defined, regions
 from optimizer.types import Gate, Prompt, Region, Severity
 from projects.types import ToolchainName
 
@@ -137,9 +137,9 @@ def select(
     if names is not None:
         meant = {each.kernel.mangled for name in names for each in _meant(analysis, name)}
         return tuple(each for each in analysis.kernels if each.kernel.mangled in meant), ()
-    defined = [function for text in sources.values() for function in functions(text) if function.name != "main"]
     hot = [each for each in analysis.kernels if each.kernel.hot]
-    own = [each for each in hot if any(matches(function, each.kernel.short_name) for function in defined)]
+    known = defined(sources, {each.kernel.short_name for each in hot})
+    own = [each for each in hot if each.kernel.short_name in known]
     if not own:
         listed = ", ".join(each.kernel.short_name for each in hot) or "none"
         raise UserError(

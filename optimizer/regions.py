@@ -32,6 +32,12 @@ def regions(sources: Mapping[str, str], kernels: Sequence[str]) -> tuple[Region,
     return tuple(sorted(found, key=lambda region: (region.file, region.first)))
 
 
+def defined(sources: Mapping[str, str], names: Collection[str]) -> frozenset[str]:
+    """Those of the short names that a function of the sources bears; ``main`` never counts."""
+    everything = [each for text in sources.values() for each in functions(text) if each.name != "main"]
+    return frozenset(name for name in names if any(matches(each, name) for each in everything))
+
+
 def called(everything: Sequence[Placed], roots: Sequence[Placed]) -> tuple[Placed, ...]:
     """All functions reachable from ``roots`` by the names they call, without the roots, by file and place.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from django.conf import settings
@@ -10,13 +12,14 @@ from django.conf import settings
 from analysis.evidence import offered
 from analysis.models import Kernel, Profile
 from analysis.services import source_texts, stored_analysis
-from analysis.types import Evidence
+from analysis.types import Analysis, Evidence, SourceKind
 from optimas_web.jobs import RunningJob
 from optimizer import check, prompt
 from optimizer.backends import backend
 from optimizer.models import Attempt, Run
 from optimizer.rows import as_text, gate_of, store_checked, store_completion, store_prompt
-from optimizer.types import BackendOptions, Prompt
+from optimizer.types import BackendOptions, Checked, Completion, Prompt
+from projects.models import Snapshot
 from projects.services import manifest_of
 
 
@@ -38,7 +41,7 @@ def propose(job: RunningJob) -> None:
     completion = vendor.complete(asked, options_of(attempt))
     job.check()
     job.stage("checking the answer", 0.8)
-    checked = check.check(completion, asked, source_texts(profile_of(run)), run.snapshot.project.rules)
+    checked = understood(attempt, asked, completion)
     with job.write():
         store_completion(attempt, completion)
         store_checked(attempt, checked)
@@ -48,30 +51,49 @@ def propose(job: RunningJob) -> None:
 def build_prompt(attempt: Attempt) -> Prompt:
     """What the attempt's backend reads; for a repair, with the answer that failed and why it did."""
     run = attempt.run
-    asked = prompt.build(
-        stored_analysis(profile_of(run)),
-        sources=source_texts(profile_of(run)),
-        toolchain=manifest_of(run.snapshot).toolchain,
-        kernels=[kernel.mangled for kernel in run.kernels.all()] or None,
-        kinds=run.sources,
-        guidance=run.guidance,
-        severities=run.snapshot.project.rules,
-    )
+    analysis = stored_analysis(profile_of(run))
+    asked = prompt_for(run.snapshot, analysis, run.kernels.all(), run.sources, run.guidance)
     if attempt.parent is None:
         return asked
     failed = attempt.parent.gates.get(status="failed")
     return prompt.repair(asked, as_text(attempt.parent.completion.text), gate_of(failed))
 
 
+def prompt_for(
+    snapshot: Snapshot, analysis: Analysis, kernels: Iterable[Kernel], kinds: Collection[SourceKind], guidance: str
+) -> Prompt:
+    """The first prompt of a run with these choices, whether it has started or not. No kernels: the hot ones.
+
+    Raises UserError as ``prompt.build`` does.
+    """
+    return prompt.build(
+        analysis,
+        sources=analysis.sources,
+        toolchain=manifest_of(snapshot).toolchain,
+        kernels=[kernel.mangled for kernel in kernels] or None,
+        kinds=kinds,
+        guidance=guidance,
+        severities=snapshot.project.rules,
+    )
+
+
+def understood(attempt: Attempt, asked: Prompt, completion: Completion) -> Checked:
+    """The completion through gates 1-3. Nothing is stored."""
+    run = attempt.run
+    return check.check(completion, asked, source_texts(profile_of(run)), run.snapshot.project.rules)
+
+
 def options_of(attempt: Attempt) -> BackendOptions:
     run = attempt.run
-    return BackendOptions(
-        model=run.options.get("model", ""),
-        text=as_text(attempt.answer_text) if attempt.answer_text is not None else None,
-        snapshot=run.snapshot.sha256,
-        evidence=stored_analysis(profile_of(run)).evidence,
-        recordings=tuple(Path(folder) for folder in settings.RECORDINGS),
-    )
+    options = options_for(run.snapshot, stored_analysis(profile_of(run)))
+    text = as_text(attempt.answer_text) if attempt.answer_text is not None else None
+    return replace(options, model=run.options.get("model", ""), text=text)
+
+
+def options_for(snapshot: Snapshot, analysis: Analysis) -> BackendOptions:
+    """What every backend may know of a program."""
+    recordings = tuple(Path(folder) for folder in settings.RECORDINGS)
+    return BackendOptions(snapshot=snapshot.sha256, evidence=analysis.evidence, recordings=recordings)
 
 
 def profile_of(run: Run) -> Profile:

@@ -22,12 +22,18 @@ BACKENDS: Mapping[str, str] = {
 class Backend(Protocol):
     """What every module listed in ``BACKENDS`` provides.
 
-    ``TITLE`` is what a form shows; ``ORIGIN`` says who answers; ``REPAIRS``: whether a failed gate may be sent back.
+    ``TITLE`` is what a form shows; ``LEAVES`` tells in a sentence what leaves this server, and to whom; ``ORIGIN`` says
+    who answers; ``REPAIRS``: whether a failed gate may be sent back.
     """
 
     TITLE: str
+    LEAVES: str
     ORIGIN: Literal["model", "recorded", "person"]
     REPAIRS: bool
+
+    def outlook(self, prompt: Prompt, options: BackendOptions) -> str:
+        """What to expect of ``complete``, in a sentence, without asking anybody. Raises UserError when it would."""
+        ...
 
     def complete(self, prompt: Prompt, options: BackendOptions) -> Completion: ...
 

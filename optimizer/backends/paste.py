@@ -8,8 +8,13 @@ from optimas_web.errors import UserError
 from optimizer.types import BackendOptions, Completion, Prompt
 
 TITLE = "Paste an answer"
+LEAVES = "Nothing leaves this server by itself: you copy the prompt and decide whom you show it to."
 ORIGIN: Literal["person"] = "person"
 REPAIRS = True
+
+
+def outlook(prompt: Prompt, options: BackendOptions) -> str:
+    return "The run waits until somebody pastes an answer, as long as it takes."
 
 
 def complete(prompt: Prompt, options: BackendOptions) -> Completion:

@@ -19,6 +19,7 @@ from optimizer.answer import read
 from optimizer.types import BackendOptions, Completion, Expectation, Prompt
 
 TITLE = "Replay a recorded answer"
+LEAVES = "Nothing leaves this server: the answer was recorded earlier and is read from a file."
 ORIGIN: Literal["recorded"] = "recorded"
 REPAIRS = False
 SCHEMA = "optimas.recorded/1"
@@ -41,11 +42,20 @@ class Recording:
     answer: Mapping[str, Any]
 
 
+def outlook(prompt: Prompt, options: BackendOptions) -> str:
+    """Which recording it will be."""
+    return _provenance(_found(prompt, options), prompt)
+
+
 def complete(prompt: Prompt, options: BackendOptions) -> Completion:
     """The recording made for this snapshot, these kernels and kinds. Raises UserError, naming what there is."""
-    found = find(load(options.recordings), options.snapshot, prompt.kernels, prompt.sources)
+    found = _found(prompt, options)
     text = json.dumps(relabelled(found, options.evidence, prompt.labels), indent=1, ensure_ascii=False)
     return Completion(text, "end", found.model, recorded=_provenance(found, prompt))
+
+
+def _found(prompt: Prompt, options: BackendOptions) -> Recording:
+    return find(load(options.recordings), options.snapshot, prompt.kernels, prompt.sources)
 
 
 def find(recordings: Sequence[Recording], snapshot: str, kernels: Collection[str], kinds: Collection[str]) -> Recording:

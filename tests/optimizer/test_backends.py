@@ -76,6 +76,17 @@ def test_every_backend_answers_with_a_completion_and_has_a_title(name: str, fold
 
 
 @pytest.mark.parametrize("name", list(backends.BACKENDS))
+def test_every_backend_tells_beforehand_what_leaves_and_what_to_expect(name: str, folder: Path) -> None:
+    assert "leaves this server" in backends.backend(name).LEAVES
+    assert backends.backend(name).outlook(PROMPT, options(folder)).endswith(".")
+
+
+def test_a_replay_without_a_recording_is_told_beforehand(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="No answer is recorded"):
+        backends.backend("replay").outlook(PROMPT, options(tmp_path))
+
+
+@pytest.mark.parametrize("name", list(backends.BACKENDS))
 def test_every_backend_without_what_it_needs_says_so(name: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         backends.complete(name, PROMPT, BackendOptions(recordings=(tmp_path,)))
