@@ -2,24 +2,70 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 
 from analysis.models import Profile
 from optimizer.models import Attempt
 from projects.models import SafeJSONField, SafeTextField, Snapshot, TeamRow, Workload
 
+SILENT_AFTER = timedelta(seconds=150)
+"""A worker tells of itself every minute; one that has missed two turns is taken for gone."""
+
 
 class Host(models.Model):
-    """A machine that runs workers. Everybody who is signed in may see which tools are online."""
+    """A machine that runs workers. Everybody who is signed in may see which tools are online.
+
+    ``tools``: toolchain, name, version (null: missing) and remedy of each, as found when a worker started or judged.
+    """
 
     name = models.CharField(max_length=100, unique=True)
-    queues = SafeJSONField(default=list)
     tools = SafeJSONField(default=list)
     last_seen = models.DateTimeField()
 
+    class Meta:
+        ordering = ["name"]
+
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_online(self) -> bool:
+        return any(worker.is_online for worker in self.workers.all())
+
+    @property
+    def queues(self) -> set[str]:
+        """What the workers that are there take jobs from."""
+        return {queue for worker in self.workers.all() if worker.is_online for queue in worker.queues}
+
+    def tools_of(self, toolchain: str) -> list[dict[str, Any]]:
+        return [tool for tool in self.tools if tool["toolchain"] == toolchain]
+
+    def missing(self, toolchain: str) -> list[dict[str, Any]]:
+        return [tool for tool in self.tools_of(toolchain) if tool["version"] is None]
+
+
+class Worker(models.Model):
+    """A process of a host that takes jobs from its queues, by the name that Celery gives it."""
+
+    host = models.ForeignKey(Host, models.CASCADE, related_name="workers")
+    name = models.CharField(max_length=200, unique=True)
+    queues = SafeJSONField(default=list)
+    last_seen = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_online(self) -> bool:
+        return timezone.now() - self.last_seen < SILENT_AFTER
 
 
 class Device(models.Model):

@@ -7,12 +7,11 @@ import socket
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from analysis.models import Origin, Profile, ProfileState
@@ -20,19 +19,20 @@ from analysis.services import ingest, source_texts
 from evaluation import documents, recorded, toolchains, workspace
 from evaluation.judge import Cancelled as JudgeCancelled
 from evaluation.judge import Case, judge
-from evaluation.models import Device, Host, Verdict
+from evaluation.models import Device, Host, Verdict, Worker
 from evaluation.recorded import RecordedEvaluation
 from evaluation.rows import store_evaluation, store_recorded
+from evaluation.toolchains import gpus
 from optimas_web.errors import UserError
 from optimas_web.jobs import LIVE, Cancelled, Job, JobStatus, RunningJob, enqueue, request_cancel
 from optimizer.backends import backend
 from optimizer.models import Attempt, AttemptOrigin, Run, RunStatus
 from optimizer.rows import checked_of, store_gate
 from optimizer.services import book, offered_evidence, profile_of, run_kernels
-from optimizer.types import Gate, Region
+from optimizer.types import GATES, Gate, Region
 from projects.services import files_of, manifest_of
 
-ONLINE_FOR = timedelta(minutes=2)  # a host that was seen within this time is online
+QUEUES = {"cpu": "cpu", "cuda": "gpu"}
 PROFILE_KINDS = ("analysis.ingest", "evaluation.profile")
 
 
@@ -81,6 +81,9 @@ def evaluate(job: RunningJob) -> None:
             store_recorded(attempt, elsewhere.document, elsewhere.said)
         return
 
+    with job.write():
+        attempt.gates.filter(name__in=GATES[3:]).delete()  # an earlier try may have left some
+
     def on_gate(gate: Gate) -> None:
         with job.write():
             store_gate(attempt, gate)
@@ -124,11 +127,41 @@ def case_of(attempt: Attempt) -> Case:
     )
 
 
+# --- who works here ---------------------------------------------------------------------------
+
+
 def this_host() -> Host:
-    """The row of the machine that this process runs on."""
-    tools = [asdict(tool) for name in toolchains.TOOLCHAINS for tool in toolchains.load(name).tools()]
+    """The row of the machine that this process runs on, with its tools and GPUs as they are now."""
+    tools = [
+        {"toolchain": name, **asdict(tool)} for name in toolchains.TOOLCHAINS for tool in toolchains.load(name).tools()
+    ]
     values = {"tools": tools, "last_seen": timezone.now()}
-    return Host.objects.update_or_create(name=socket.gethostname(), defaults=values)[0]
+    host: Host = Host.objects.update_or_create(name=socket.gethostname(), defaults=values)[0]
+    found = gpus.gpus()
+    for gpu in found:
+        Device.objects.update_or_create(uuid=gpu.uuid, defaults={"host": host, "name": gpu.model})
+    host.devices.exclude(uuid__in=[gpu.uuid for gpu in found]).delete()
+    return host
+
+
+def worker_is_here(name: str, queues: Sequence[str], started: bool = False) -> None:
+    """Told by every worker of itself, again and again. Tools are looked for when it has ``started``, as timings may run
+    beside it later."""
+    now = timezone.now()
+    if not started and Worker.objects.filter(name=name, queues=list(queues)).update(last_seen=now):
+        Host.objects.filter(workers__name=name).update(last_seen=now)
+        return
+    values = {"host": this_host(), "queues": list(queues), "last_seen": now}
+    Worker.objects.update_or_create(name=name, defaults=values)
+
+
+def worker_is_gone(name: str) -> None:
+    Worker.objects.filter(name=name).delete()
+
+
+def online_queues() -> set[str]:
+    """The queues that some worker takes jobs from at the moment."""
+    return {queue for worker in Worker.objects.all() if worker.is_online for queue in worker.queues}
 
 
 # --- what comes next --------------------------------------------------------------------------
@@ -195,11 +228,9 @@ def new_attempt(run: Run, parent: Attempt | None) -> Attempt:
 
 
 def queue_for(run: Run) -> str:
-    """Where a program of this toolchain can run; while no GPU is online, a CPU worker does what needs none."""
-    if run.snapshot.manifest["toolchain"] == "cuda":
-        seen = timezone.now() - ONLINE_FOR
-        return "gpu" if Device.objects.filter(host__last_seen__gt=seen).exists() else "cpu"
-    return "cpu"
+    """Where a program of this toolchain can run; while no GPU worker is online, a CPU worker does what needs none."""
+    queue = QUEUES[run.snapshot.manifest["toolchain"]]
+    return queue if queue in online_queues() else "cpu"
 
 
 def ask(run: Run, kind: str, target_id: int, **options: Any) -> None:
@@ -242,13 +273,16 @@ def runs_of(job: Job) -> list[Run]:
 
 def start_run(run: Run, kernels: Any = ()) -> Run:
     """Save a prepared run and set it going. The same idempotency key twice is the same run."""
-    with transaction.atomic():
+    try:
+        with transaction.atomic():
+            run.save(force_insert=True)
+            run.kernels.set(kernels)
+            advance(run.pk)
+    except IntegrityError:
         known = Run.objects.filter(idempotency_key=run.idempotency_key).first() if run.idempotency_key else None
-        if known:
-            return known
-        run.save()
-        run.kernels.set(kernels)
-        advance(run.pk)
+        if known is None:
+            raise
+        return known
     run.refresh_from_db()
     return run
 
@@ -278,10 +312,15 @@ def cancel_run(run: Run) -> None:
 
 
 def live_jobs(run: Run) -> Any:
+    return jobs_of(run).filter(status__in=LIVE)
+
+
+def jobs_of(run: Run) -> Any:
+    """Everything that was done for the run, the newest first; its profile may have been taken for another one."""
     attempts = list(run.attempts.values_list("pk", flat=True))
     of_attempts = Job.objects.filter(kind__in=("optimizer.propose", "evaluation.evaluate"), target_id__in=attempts)
     of_profile = Job.objects.filter(kind__in=PROFILE_KINDS, target_id=run.profile_id or 0)
-    return (of_attempts | of_profile).filter(status__in=LIVE)
+    return of_attempts | of_profile
 
 
 STAGES = {"build": "build", "re_profile": "re_profile"}  # every other gate is validation

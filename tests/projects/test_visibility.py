@@ -11,7 +11,7 @@ from django.db import models
 from projects.models import Membership, Project, Role, Snapshot, Team, TeamRow
 
 ROOMS = ("optimas_web", "projects", "analysis", "optimizer", "evaluation", "reviews", "studies")
-SEEN_BY_ALL = {"Host", "Device"}  # machines and their tools: anybody who is signed in
+SEEN_BY_ALL = {"Host", "Worker", "Device"}  # machines and their tools: anybody who is signed in
 
 pytestmark = pytest.mark.django_db
 
