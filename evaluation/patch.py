@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from analysis.source import split_lines
 from optimizer.types import Answer, Edit
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d+(?:,(\d{1,9}))? @@")
 
 
 class Unusable(Exception):
@@ -56,6 +56,8 @@ def _hunks(patch: str, sources: Mapping[str, str]) -> Iterator[_Hunk]:
             body = _body(lines, at, old=int(header[2] or 1), new=int(header[3] or 1))
             yield _Hunk(file, int(header[1]), tuple(_marked(body)))
             at += len(body)
+        elif lines[at].startswith("@@ "):
+            raise Unusable(f"line {at + 1} of the patch is no hunk's header: {lines[at].strip()[:80]!r}.")
         at += 1
 
 

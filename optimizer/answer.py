@@ -22,6 +22,7 @@ _VENDOR_ERROR = re.compile(
     r"^\s*(?:\{\s*\"error\"|<!doctype html|<html|error code: \d|traceback \(most recent)", re.IGNORECASE
 )
 MOST_LINES = 9_999_999
+MOST_PERCENT = 1_000_000
 
 _KEYS = frozenset({"edits", "not_applied", "summary"})
 _EDIT_KEYS = frozenset(
@@ -159,6 +160,8 @@ def _expectation(item: object, where: str) -> Expectation:
     size = item.get("by_percent")
     if size is not None and (isinstance(size, bool) or not isinstance(size, int | float)):
         raise Unreadable(f"{where.capitalize()}: by_percent is {_kind(size)}, not a number.")
+    if size is not None and not abs(size) <= MOST_PERCENT:
+        raise Unreadable(f"{where.capitalize()}: by_percent is larger than {MOST_PERCENT:,}.")
     direction: Literal["down", "up"] = "up" if item["direction"] == "up" else "down"
     labels = _labels(item.get("evidence"), where)
     if len(labels) != 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from analysis.source import functions
 from analysis.tokens import tokens
@@ -21,9 +22,13 @@ _SEARCH = re.compile(r"^<{5,9} ?SEARCH\b")
 _DIVIDER = re.compile(r"^={5,9}\s*$")
 _REPLACE = re.compile(r"^>{5,9} ?REPLACE\b")
 _PATH = re.compile(r"[\w./+-]+\.(?:cu|cuh|c|cc|cpp|cxx|h|hh|hpp|hxx|inc|inl)\b")
-_HUNK = re.compile(r"^@@(?: -(\d+)(?:,(\d+))? \+\d+(?:,\d+)?)? ?(?:@@.*)?$")
+_HUNK = re.compile(r"^@@(?: -(\d{1,9})(?:,(\d+))? \+\d+(?:,\d+)?)? ?(?:@@.*)?$")
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})\s*([^`]*)$")
 _CODE_WORDS = frozenset({"", "c", "cc", "cpp", "c++", "cxx", "cu", "cuda", "cuda-c++", "cuh", "h", "hpp"})
+
+
+MOST_CLOSINGS = 20
+"""Fences that are looked at for the end of one code block."""
 
 
 class CutOff(Exception):
@@ -212,11 +217,12 @@ def _files(lines: Sequence[str]) -> Iterator[_Block]:
 
 def _end_of_fence(lines: Sequence[str], start: int, fence: str) -> int:
     """The first closing fence at which the code is whole: a fence may stand in a comment of the code."""
-    closings = [
+    every = (
         number
         for number in range(start + 1, len(lines))
         if lines[number].strip().startswith(fence) and not lines[number].strip().strip(fence[0])
-    ]
+    )
+    closings = list(islice(every, MOST_CLOSINGS))
     if not closings:
         raise CutOff
     return next((each for each in closings if _whole(_joined(lines[start + 1 : each]))), closings[0])

@@ -7,11 +7,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_STRING = r'"(?:\\.|[^"\\])*"'
-_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
-_OUTSIDE = re.compile(rf"{_STRING}|(//|/\*|'|#)|([{{\[])|([}}\]])|(\")", re.DOTALL)
+# A string that never ends is taken to the end of the text: looked at once, not again from each of its quotes.
+_STRING = r'"(?:\\.|[^"\\])*'
+_OPEN = r"\\?\Z"
+_TRAILING_COMMA = re.compile(rf'({_STRING}(?:"|{_OPEN}))|,(?=\s*[}}\]])', re.DOTALL)
+_OUTSIDE = re.compile(rf"""{_STRING}(?:"|({_OPEN}))|(//|/\*|'|#)|([{{\[])|([}}\]])""", re.DOTALL)
+_BEGINNING = re.compile(r'\{(?=\s*["}])')
 LARGEST = 4_000_000
 """Characters of the longest answer that is read."""
+MOST_TRIES = 2_000
+"""Places of one answer at which an object is looked for: every one that leads to nothing costs time."""
 
 
 class NotJson(Exception):
@@ -29,13 +34,22 @@ class Found:
 
 
 def objects(text: str) -> Iterator[Found]:
-    """Outermost objects, wherever they stand in the text. Text that only looks like one is passed over."""
-    position = text.find("{")
-    while position >= 0:
-        found = _object_at(text, position)
+    """Outermost objects, wherever they stand in the text. Text that only looks like one is passed over.
+
+    One that is nested too deeply ends the search: it would be met again at each of its levels.
+    """
+    position = 0
+    for _ in range(MOST_TRIES):
+        beginning = _BEGINNING.search(text, position)
+        if not beginning:
+            return
+        try:
+            found = _object_at(text, beginning.start())
+        except RecursionError:
+            return
         if found:
             yield found
-        position = text.find("{", found.end if found else position + 1)
+        position = found.end if found else beginning.end()
 
 
 def repaired(text: str) -> tuple[str, tuple[str, ...]]:
@@ -48,10 +62,10 @@ def complaint(text: str) -> str:
     """What keeps the text from being JSON, from its first bracket on."""
     start = text.find("{")
     for found in _OUTSIDE.finditer(text, max(start, 0)):
-        if found.group(1) == "'":
+        if found.group(2) == "'":
             return "it uses single quotes where JSON has double quotes"
-        if found.group(1):
-            return f"it has a comment ({found.group(1)} ...), which JSON does not allow"
+        if found.group(2):
+            return f"it has a comment ({found.group(2)} ...), which JSON does not allow"
     try:
         _decoder().raw_decode(text, max(start, 0))
     except json.JSONDecodeError as error:
@@ -60,6 +74,8 @@ def complaint(text: str) -> str:
         return str(error)
     except RecursionError:
         return "it is nested too deeply"
+    except ValueError:  # Python reads no numbers of more than 4,300 digits
+        return "it holds a number that is far too long"
     return "it has no object with edits"
 
 
@@ -67,9 +83,9 @@ def unfinished(text: str) -> bool:
     """Whether the text stops in the middle of an object: more brackets open than closed, or an open string."""
     depth = 0
     for found in _OUTSIDE.finditer(text, max(text.find("{"), 0)):
-        if found.group(4):
+        if found.group(1) is not None:
             return True
-        depth += bool(found.group(2)) - bool(found.group(3))
+        depth += bool(found.group(3)) - bool(found.group(4))
     return depth > 0
 
 
@@ -77,7 +93,7 @@ def _object_at(text: str, position: int) -> Found | None:
     for strict, note in ((True, ()), (False, ("Line breaks inside strings were taken as they stand.",))):
         try:
             value, end = _decoder(strict).raw_decode(text, position)
-        except (json.JSONDecodeError, NotJson, RecursionError):
+        except (ValueError, NotJson):
             continue
         return Found(value, position, end, note) if isinstance(value, dict) else None
     return None

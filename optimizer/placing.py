@@ -13,7 +13,7 @@ from optimizer.types import Edit
 NEAR_LINES = 20
 """An edit whose text stands several times in a file is moved only within this many lines of its numbers."""
 
-_NUMBERED = re.compile(r"^\s*(\d+)\s*[|:] ?(.*)$", re.DOTALL)
+_NUMBERED = re.compile(r"^\s*(\d{1,9})\s*[|:] ?(.*)$", re.DOTALL)
 # A lone carriage return ends a line for some compilers and not for others; the rest has no place in a source.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")

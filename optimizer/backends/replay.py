@@ -87,8 +87,15 @@ def load(paths: Iterable[Path]) -> tuple[Recording, ...]:
 
 def relabelled(recording: Recording, evidence: Collection[Evidence], labels: Collection[str]) -> Mapping[str, object]:
     """The answer with today's labels. What no longer has a match among ``labels`` keeps its old id between question
-    marks, which the citations gate refuses: a citation is never quietly changed.
+    marks, which the citations gate refuses: a citation is never quietly changed. Raises UserError for a broken one.
     """
+    try:
+        return _relabelled(recording, evidence, labels)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise _broken(recording.path, error) from error
+
+
+def _relabelled(recording: Recording, evidence: Collection[Evidence], labels: Collection[str]) -> Mapping[str, object]:
     offered = [item for item in evidence if item.label in labels]
     names = {old: _label(place, offered) or f"?{old}?" for old, place in recording.evidence.items()}
 
@@ -205,10 +212,8 @@ def _load(path: Path) -> Recording:
         return _recording(str(path), json.loads(path.read_bytes()))
     except OSError as error:
         raise UserError(f"The recorded answer {path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise UserError(
-            f"{path} is not a recorded answer: {error!s}.", f"Its form is {SCHEMA}: docs/answers.md."
-        ) from error
+    except (ValueError, RecursionError) as error:
+        raise _broken(str(path), error) from error
 
 
 def _recording(name: str, value: Any) -> Recording:
@@ -230,6 +235,9 @@ def _recording(name: str, value: Any) -> Recording:
             answer=dict(value["answer"]),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{name} is not a recorded answer: {error!s}.", f"Its form is {SCHEMA}: docs/answers.md."
-        ) from error
+        raise _broken(name, error) from error
+
+
+def _broken(name: str, error: Exception) -> UserError:
+    why = f"{error!s} is missing" if isinstance(error, KeyError) else str(error)
+    return UserError(f"{name} is not a recorded answer: {why}.", f"Its form is {SCHEMA}: docs/answers.md.")

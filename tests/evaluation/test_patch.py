@@ -71,6 +71,7 @@ def test_a_missing_last_newline_is_kept_as_it_is():
         ("@@ -1 +1 @@\n-line 1\n+b\n", "before any line that names a file"),
         ("+++ b/k.cpp\n@@ -1,3 +1,3 @@\n-line 1\n+b\n", "shorter than its header"),
         ("+++ b/k.cpp\n@@ -1 +1 @@\n-line one\n+b\n", "line 1 of k.cpp does not stand in that file"),
+        (f"+++ b/k.cpp\n@@ -{'9' * 5000} +1 @@\n-line one\n+b\n", "line 2 of the patch is no hunk"),
     ],
 )
 def test_what_does_not_apply_is_said_in_a_sentence(patch, words):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from time import process_time
 
 import pytest
 
@@ -110,6 +111,10 @@ def test_commas_and_brackets_inside_code_survive_the_repair() -> None:
         ),
         ('{"edits": []}\n{"edits": [{"file": "a", "new_text": "b"}]}', "unreadable", "2 different"),
         ('{"edits": ' + "[" * 100_000 + "]" * 100_000 + "}", "unreadable", "nested"),
+        ('{"edits": [{"file": "a", "new_text": "x", "start_line": ' + "9" * 5000 + "}]}", "unreadable", "too long"),
+        (GOOD.replace("40", "1e999"), "unreadable", "by_percent"),
+        (GOOD.replace("40", "9" * 400), "unreadable", "by_percent"),
+        ("--- a/x.cpp\n+++ b/x.cpp\n@@ -" + "9" * 5000 + ",1 +1,1 @@\n-x\n+y\n", "unreadable", "no edits"),
     ],
 )
 def test_what_cannot_be_used_is_named(text: str, outcome: str, words: str) -> None:
@@ -139,3 +144,14 @@ def test_characters_that_no_database_stores_are_shown_as_signs_in_prose() -> Non
 
 def test_a_huge_answer_is_refused_at_once() -> None:
     assert "characters" in read("x" * 4_000_001).message
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["{", '{"edits":', '{"edits":[],"a":', '"edits":"\\', '"edits":[,', "```\n", "```cpp\n", '{"a":"{"}', "<think>"],
+)
+def test_an_answer_made_to_cost_time_is_read_in_moments(piece: str) -> None:
+    """Each of these took minutes when every place was looked at anew."""
+    start = process_time()
+    assert read('{"edits":' + piece * (200_000 // len(piece))).edits == ()
+    assert process_time() - start < 15

@@ -185,3 +185,19 @@ def test_an_answer_file_may_be_a_recording_or_anything_else() -> None:
     assert json.loads(replay.text_of(json.dumps(recorded()), PROMPT, EVIDENCE)) == ANSWER
     assert replay.text_of("plain words", PROMPT, EVIDENCE) == "plain words"
     assert replay.text_of(json.dumps(ANSWER), PROMPT, EVIDENCE) == json.dumps(ANSWER)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"evidence": {"S1": []}},
+        {"evidence": {"S1": {"kind": "stalls", "file": "a.cu", "line": "3"}}},
+        {"answer": {}},
+        {"answer": {"edits": [1]}},
+        {"answer": {"edits": [{"expect": [{}]}]}},
+        {"answer": {"edits": {}, "not_applied": [None]}},
+    ],
+)
+def test_an_answer_file_that_is_a_broken_recording_is_named(broken: dict) -> None:
+    with pytest.raises(UserError, match=r"is not a recorded answer"):
+        replay.text_of(json.dumps({**recorded(), **broken}), PROMPT, EVIDENCE)
