@@ -17,7 +17,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -25,6 +25,9 @@ from optimas_web import embedded
 from optimas_web.errors import UserError
 from optimas_web.processes import Processes
 from optimas_web.state import private_folder, state_folder, try_lock
+
+if TYPE_CHECKING:
+    from django.core.management.base import BaseCommand
 
 HOST = "127.0.0.1"
 PORT = 8000
@@ -120,23 +123,33 @@ def healthy(address: str) -> bool:
 def manage(state: Path, arguments: Sequence[str]) -> int:
     """Run a command in this process, with the stores up for as long as it takes when it needs them."""
     import django
-    from django.core.management import execute_from_command_line
+    from django.core.management import call_command, execute_from_command_line
 
     django.setup()
     with embedded.stores(state) if needs_stores(arguments) else contextlib.nullcontext():
+        if needs_rows(arguments) and embedded.has_postgres():
+            call_command("migrate", interactive=False, verbosity=0)  # nobody may have run ./optimas up yet
         execute_from_command_line(["manage.py", *arguments])
     return 0
 
 
 def needs_stores(arguments: Sequence[str]) -> bool:
     """Commands need the stores unless their class says ``requires_stores = False``."""
+    command = command_of(arguments)
+    return command is not None and bool(getattr(command, "requires_stores", True))
+
+
+def needs_rows(arguments: Sequence[str]) -> bool:
+    """Commands that work on rows say so as Django has it: ``requires_migrations_checks = True``."""
+    command = command_of(arguments)
+    return needs_stores(arguments) and command is not None and command.requires_migrations_checks
+
+
+def command_of(arguments: Sequence[str]) -> BaseCommand | None:
     from django.core.management import get_commands, load_command_class
 
     app = get_commands().get(arguments[0]) if arguments else None
-    if app is None:
-        return False
-    command = load_command_class(app, arguments[0]) if isinstance(app, str) else app
-    return bool(getattr(command, "requires_stores", True))
+    return load_command_class(app, arguments[0]) if isinstance(app, str) else app
 
 
 def tell(line: str) -> None:

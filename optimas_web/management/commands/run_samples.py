@@ -30,6 +30,7 @@ SAMPLES_FOLDER = Path(settings.BASE_DIR) / "samples"
 
 
 class Command(BaseCommand):
+    requires_migrations_checks = True
     help = "Create the sample projects, run the main job on them and print what came of it."
 
     def add_arguments(self, parser: CommandParser) -> None:

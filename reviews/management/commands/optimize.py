@@ -26,6 +26,8 @@ OWNER = "command-line"
 
 
 class Command(DocumentCommand):
+    requires_stores = True
+    requires_migrations_checks = True
     help = "Profile the program in DIR, ask a backend for edits, prove and time them; prints a signed receipt."
 
     def add_options(self, parser: CommandParser) -> None:
