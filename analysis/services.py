@@ -13,7 +13,7 @@ from analysis.rows import analysis_of, store
 from analysis.types import Analysis
 from optimas_web.errors import UserError
 from optimas_web.jobs import RunningJob
-from projects.management.base import SOURCE_SUFFIXES
+from projects import snapshot
 from projects.models import Snapshot
 from projects.services import files_of
 
@@ -52,12 +52,7 @@ def path_of(row: Profile) -> Path:
 
 def source_texts(row: Profile) -> dict[str, str]:
     """The snapshot's C, C++ and CUDA files as text; bytes that are no UTF-8 survive as surrogates."""
-    files = files_of(row.snapshot).items()
-    return {
-        path: content.decode("utf-8", "surrogateescape")
-        for path, content in files
-        if Path(path).suffix.lower() in SOURCE_SUFFIXES
-    }
+    return snapshot.source_texts(files_of(row.snapshot))
 
 
 def stored_analysis(row: Profile) -> Analysis:

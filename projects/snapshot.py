@@ -10,13 +10,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from optimas_web.errors import UserError
 from projects import archive, names, unpacking
 from projects.types import SnapshotLimits, Tree
 from projects.unpacking import LINK, NOT_A_FILE, SOURCES_ONLY, too_large, too_many
 
+SOURCE_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl"})
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".bzr", "_darcs", "CVS"})
 BOOKKEEPING = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db"})
 BUILD_FOLDERS = frozenset({"CMakeFiles", "__pycache__"})
@@ -76,6 +77,15 @@ def from_archive(path: Path, limits: SnapshotLimits | None = None) -> Tree:
         raise UserError(f"{path.name} cannot be read: {error.strerror}.") from error
     intake.take_off_folder()
     return intake.tree()
+
+
+def source_texts(files: Mapping[str, bytes]) -> dict[str, str]:
+    """The C, C++ and CUDA files of a snapshot as text; bytes that are no UTF-8 survive as surrogates."""
+    return {
+        path: content.decode("utf-8", "surrogateescape")
+        for path, content in files.items()
+        if PurePosixPath(path).suffix.lower() in SOURCE_SUFFIXES
+    }
 
 
 def digest(files: Mapping[str, bytes]) -> str:

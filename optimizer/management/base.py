@@ -15,7 +15,7 @@ from optimas_web.errors import UserError
 from optimizer.prompt import BUDGET_TOKENS, build
 from optimizer.types import Prompt
 from projects import manifest, snapshot
-from projects.management.base import read_sources
+from projects.management.base import program_sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def add_prompt_options(parser: CommandParser) -> None:
 def ask(report: Path, options: dict[str, Any]) -> Asked:
     """The prompt that these options describe. Without --kernel, ``[kernels] include`` of optimas.toml counts."""
     folder: Path = options["source"]
-    sources = read_sources(folder)
+    sources = program_sources(folder)
     analysis = analyse(read(report), sources)
     prompt = build(
         analysis,

@@ -20,8 +20,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from optimas_web.errors import UserError
+from projects.snapshot import SOURCE_SUFFIXES, from_folder, source_texts
 
-SOURCE_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl"})
 LARGEST_SOURCE = 8_000_000
 
 
@@ -95,13 +95,25 @@ def read_sources(folder: str | Path) -> dict[str, str]:
     root = Path(folder)
     if not root.is_dir():
         raise UserError(f"{root} is not a folder.", "Give --source the folder that holds the program's sources.")
-    found = {
-        path.relative_to(root).as_posix(): path.read_bytes().decode("utf-8", "surrogateescape")
-        for path in sorted(root.rglob("*"))
-        if _is_source(path)
-    }
+    try:
+        found = {
+            path.relative_to(root).as_posix(): path.read_bytes().decode("utf-8", "surrogateescape")
+            for path in sorted(root.rglob("*"))
+            if _is_source(path)
+        }
+    except OSError as error:
+        raise UserError(f"{error.filename} cannot be read: {error.strerror}.", "Check its permissions.") from error
+    return _some(root, found)
+
+
+def program_sources(folder: Path) -> dict[str, str]:
+    """The sources of a program that is to be changed: those that its snapshot holds. Raises UserError."""
+    return _some(folder, source_texts(from_folder(folder).files))
+
+
+def _some(folder: Path, found: dict[str, str]) -> dict[str, str]:
     if not found:
-        raise UserError(f"{root} holds no C, C++ or CUDA source file.", "Give --source the folder that holds them.")
+        raise UserError(f"{folder} holds no C, C++ or CUDA source file.", "Give --source the folder that holds them.")
     return found
 
 

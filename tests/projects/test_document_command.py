@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from optimas_web.errors import UserError
-from projects.management.base import DocumentCommand, Reply, printable, read_sources
+from projects.management.base import DocumentCommand, Reply, printable, program_sources, read_sources
 
 
 class Asks(DocumentCommand):
@@ -67,6 +67,18 @@ def test_sources_are_read_by_relative_path_and_links_are_not_followed(tmp_path):
     (tmp_path / "p" / "notes.txt").write_text("no source")
     (tmp_path / "p" / "link.cu").symlink_to(tmp_path / "secret.cu")
     assert read_sources(tmp_path / "p") == {"deep/k.cu": "int a; // \udcff\r\n"}
+
+
+def test_sources_that_are_to_be_changed_are_those_of_the_snapshot(tmp_path):
+    """What a build leaves, or version control keeps, is no part of the program that is judged."""
+    (tmp_path / "CMakeFiles").mkdir()
+    (tmp_path / ".git").mkdir()
+    for name in ("CMakeFiles/CMakeCXXCompilerId.cpp", ".git/stash.c", "k.cu"):
+        (tmp_path / name).write_bytes(b"int a; // \xff\r\n")
+    assert program_sources(tmp_path) == {"k.cu": "int a; // \udcff\r\n"}
+    (tmp_path / "k.cu").rename(tmp_path / "k.txt")
+    with pytest.raises(UserError, match="holds no"):
+        program_sources(tmp_path)
 
 
 def test_a_folder_without_sources_is_refused(tmp_path):

@@ -24,7 +24,7 @@ from optimizer.prompt import BUDGET_TOKENS, select
 from optimizer.types import GATES, Gate
 from projects import manifest as manifests
 from projects import snapshot
-from projects.management.base import DocumentCommand, Reply, printable, read_sources
+from projects.management.base import DocumentCommand, Reply, printable, program_sources
 from projects.types import Manifest
 
 SEEDS = 2**31
@@ -88,7 +88,7 @@ class Command(DocumentCommand):
 
 
 def _from_patch(options: dict[str, Any], manifest: Manifest) -> Attempt:
-    sources = read_sources(options["folder"])
+    sources = program_sources(options["folder"])
     kernels, because = _allowed(options, manifest, sources)
     return from_patch(_text(options["patch"]), sources, kernels, because)
 
