@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import zip_longest
 
 from analysis.source import split_lines
+
+ALIKE = 0.5
+"""Share of words that two lines must have in common to be taken for one line that was changed."""
+MOST_COMPARED = 10_000
+"""Pairs of lines looked at in one replaced stretch; a larger one is paired line by line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +69,59 @@ def together(lines: Iterable[int], mapping: Mapping[int, tuple[int, ...]]) -> tu
 def mapped(lines: Iterable[int], mapping: Mapping[int, tuple[int, ...]]) -> tuple[int, ...]:
     """Where these original lines are now, ascending, each once."""
     return tuple(sorted({place for line in lines for place in mapping.get(line, ())}))
+
+
+def pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int | None, int | None]]:
+    """Which lines of a replaced stretch to set beside which, as indices; None where a side has no counterpart.
+
+    Lines that are alike are paired so that as much as possible is alike in all, without crossing; what lies between
+    two such pairs is paired one by one.
+    """
+    found: list[tuple[int | None, int | None]] = []
+    i = j = 0
+    for a, b in [*_alike(old, new), (len(old), len(new))]:
+        found += zip_longest(range(i, a), range(j, b))
+        if a < len(old):
+            found.append((a, b))
+        i, j = a + 1, b + 1
+    return found
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Pairs of lines that are alike, ascending on both sides, of the largest likeness in all."""
+    if not 0 < len(old) * len(new) <= MOST_COMPARED:
+        return
+    left, right = [_words(line) for line in old], [_words(line) for line in new]
+    likeness = [[_likeness(a, b) for b in right] for a in left]
+    best = _best(likeness)
+    i = j = 0
+    while i < len(old) and j < len(new):
+        if likeness[i][j] and best[i][j] == likeness[i][j] + best[i + 1][j + 1]:
+            yield i, j
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+
+
+def _best(likeness: Sequence[Sequence[float]]) -> list[list[float]]:
+    """``[i][j]``: the most likeness that the lines from i and from j on can have in all."""
+    rows, columns = len(likeness), len(likeness[0])
+    best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            both = likeness[i][j] + best[i + 1][j + 1] if likeness[i][j] else 0.0
+            best[i][j] = max(both, best[i + 1][j], best[i][j + 1])
+    return best
+
+
+def _words(line: str) -> Counter[str]:
+    return Counter(re.findall(r"\w+|[^\w\s]", line))
+
+
+def _likeness(a: Counter[str], b: Counter[str]) -> float:
+    """Share of common words (Dice), 0 when under `ALIKE`."""
+    total = a.total() + b.total()
+    share = 2 * (a & b).total() / total if total else 0.0
+    return share if share >= ALIKE else 0.0

@@ -4,7 +4,7 @@ drawing fits every screen without a script, and without styles that the content 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -146,6 +146,28 @@ def bar_list(bars: Iterable[Bar]) -> BarList:
         rows.append(DrawnBar(bar, across(bar.share), min(1.0, total), across(total), before))
     needed = next((n for n, row in enumerate(rows, 1) if row.cumulative >= HOT - 1e-9), None)
     return BarList(tuple(rows), across(HOT), needed)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of a whole: ``x`` and ``width`` in percent of the bar, ``colour`` 1 to 6, ``value`` as it was given."""
+
+    name: str
+    value: float
+    share: float
+    x: float
+    width: float
+    colour: int
+
+
+def slices(parts: Mapping[str, float]) -> tuple[Slice, ...]:
+    """One bar cut into parts, in their order. Parts of nothing in all are no parts."""
+    total, at = sum(parts.values()), 0.0
+    found: list[Slice] = []
+    for index, (name, value) in enumerate(parts.items() if total else ()):
+        found.append(Slice(name, value, value / total, across(at), across(value / total), index % 6 + 1))
+        at += value / total
+    return tuple(found)
 
 
 def across(share: float) -> float:

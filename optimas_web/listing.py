@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -12,6 +13,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
+
+from analysis.source import split_lines
 
 LANGUAGES = {
     **dict.fromkeys((".cu", ".cuh"), "cuda"),
@@ -22,6 +25,17 @@ LANGUAGES = {
     ".sh": "bash",
     ".toml": "toml",
 }
+COMMENT_OR_TEXT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
+CONTROLS = {
+    **{code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\v\f"},
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
+}
+CONTROLS |= {
+    code: f"\u27e8U+{code:04X}\u27e9"
+    for code in (0x00AD, 0x061C, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A))
+}
+"""What nobody sees, but what changes how the rest is read: a sign or a name to show in its place."""
+
 Piece = tuple[str, str]
 """Class name (may be empty) and text."""
 Span = tuple[int, int]
@@ -72,7 +86,50 @@ def coloured(text: str, path: str) -> tuple[tuple[Piece, ...], ...]:
         lines.extend([(css_class(kind), other)] for other in others)
     if text.endswith("\n") or not text:
         lines.pop()
-    return tuple(tuple((css, piece.rstrip("\r")) for css, piece in line if piece) for line in lines)
+    return tuple(tuple((css, shown(piece)) for css, piece in line if piece) for line in lines)
+
+
+def shown(text: str) -> str:
+    """The text of a line as it can be looked at: nothing in it hides, or turns other text around."""
+    return text.rstrip("\r").translate(CONTROLS)
+
+
+def coloured_at(text: str, path: str, numbers: Iterable[int]) -> dict[int, tuple[Piece, ...]]:
+    """Only the lines of these numbers, as in :func:`coloured`: colouring all of a long file takes seconds."""
+    lines = split_lines(text)
+    covered = comments_over_lines(text) if language(path) in ("cuda", "cpp") else {}
+    found: dict[int, tuple[Piece, ...]] = {}
+    for run in runs(numbers):
+        first = covered.get(run.start, run.start)
+        pieces = coloured("".join(lines[first - 1 : run.stop - 1]), path)
+        found.update((number, pieces[number - first]) for number in run)
+    return found
+
+
+def runs(numbers: Iterable[int]) -> Iterator[range]:
+    """Numbers in any order, as stretches that have no gap."""
+    start = stop = 0
+    for number in sorted(set(numbers)):
+        if number != stop:
+            if stop:
+                yield range(start, stop)
+            start = number
+        stop = number + 1
+    if stop:
+        yield range(start, stop)
+
+
+@lru_cache(maxsize=64)
+def comments_over_lines(text: str) -> dict[int, int]:
+    """Line whose beginning lies in a comment -> the line where that comment begins."""
+    covered: dict[int, int] = {}
+    line, at = 1, 0
+    for found in COMMENT_OR_TEXT.finditer(text):
+        if found[0].startswith("/*") and (over := found[0].count("\n")):
+            line += text.count("\n", at, found.start())
+            covered.update(dict.fromkeys(range(line + 1, line + over + 1), line))
+            line, at = line + over, found.end()
+    return covered
 
 
 def css_class(kind: object) -> str:

@@ -23,7 +23,8 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 
-from optimas_web.difference import side_by_side
+from analysis import align
+from optimas_web.difference import Cited, Difference, Versions, difference
 from optimas_web.drawing import Bar
 from optimas_web.listing import code_lines
 from optimas_web.words import LOOKS
@@ -35,7 +36,7 @@ GROUPS = {
     "Status": ("badges", "chips", "gates", "where-from"),
     "Moving about": ("crumbs", "tabs", "filter", "table", "pager"),
     "Acting": ("buttons", "form", "drop", "dialog", "copy"),
-    "Showing": ("tiles", "card", "facts", "code", "difference", "bars", "interval"),
+    "Showing": ("tiles", "card", "facts", "code", "difference", "bars", "interval", "level", "slices"),
     "Waiting and failing": ("stages", "polling", "log", "notices", "empty", "loading", "error", "toasts"),
 }
 TONES = ("ok", "bad", "warn", "busy", "idle")
@@ -134,7 +135,8 @@ def examples() -> dict[str, Any]:
         "form": SpecimenForm({"toolchain": "cpu", "build": "make FLAGS='{flags}'"}),
         "rows": example_rows(),
         "lines": code_lines(BEFORE, "ponds.cu", {5: 0.031, 6: 0.647, 8: 0.012}, marked=(6,)),
-        "difference": side_by_side(BEFORE, AFTER, "ponds.cu", {0: ("R1",), 1: ("S1",), 2: ("S1", "H1")}),
+        "difference": example_difference(),
+        "seconds": {"Profile": 48.2, "Propose": 12.6, "Build": 9.31, "Check and time": 74.0},
         "bars": example_bars(),
         "timings": example_timings(),
         "stages": example_stages(),
@@ -173,6 +175,13 @@ def example_rows() -> list[SimpleNamespace]:
         ),
         thing(number=9, kernel="levelWater", status="failed", speedup=None, ns=None, gates=example_gates()),
     ]
+
+
+def example_difference() -> Difference:
+    hunks = align.hunks(BEFORE, AFTER)
+    cited = [Cited(("R1",)), Cited(("S1",)), Cited(("S1", "H1"))]
+    heat = {5: 0.031, 6: 0.647, 8: 0.012}
+    return difference(Versions("ponds.cu", BEFORE, AFTER, hunks, cited, heat, {6: ["S1"]}, "ponds-"))
 
 
 def example_bars() -> list[Bar]:

@@ -37,6 +37,13 @@ LOOKS: dict[str, Look] = {
     "same_machine_code": Look("Same machine code", "idle", "equal"),
     "cannot_tell": Look("Cannot tell", "warn", "question"),
     "impossible": Look("Impossible", "bad", "alert"),
+    # outputs, and promises about evidence
+    "identical": Look("Identical", "ok", "check"),
+    "different": Look("Different", "bad", "cross"),
+    "kept": Look("Kept", "ok", "check"),
+    "missed": Look("Missed", "warn", "dash"),
+    "reversed": Look("Reversed", "bad", "cross"),
+    "not_measured": Look("Not measured", "idle", "question"),
     # what an answer turned out to be
     "edits": Look("Edits", "ok", "check"),
     "no_change": Look("No change proposed", "idle", "equal"),
@@ -66,6 +73,24 @@ LOOKS: dict[str, Look] = {
     "online": Look("Online", "ok", "check"),
     "offline": Look("Offline", "idle", "dash"),
 }
+
+TITLES = {
+    # gates
+    "parse": "Answer read",
+    "citations": "Evidence cited",
+    "guardrails": "Rules kept",
+    "build": "Built",
+    "symbols": "Same functions",
+    "outputs": "Same outputs",
+    "sanitizer": "No new errors",
+    "timing": "Timed in pairs",
+    "re_profile": "Measured again",
+    # scores
+    "coverage": "Evidence coverage",
+    "location": "Location agreement",
+    "direction": "Directional consistency",
+}
+"""Gates and scores as titles."""
 
 KINDS = {"R": "roofline", "S": "stalls", "H": "counters", "N": "findings"}
 """First letter of an evidence label -> what it was read from."""

@@ -17,8 +17,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from optimas_web import figures
-from optimas_web.drawing import bar_list, interval_plot
-from optimas_web.words import KINDS, LOOKS, Look
+from optimas_web.difference import difference
+from optimas_web.drawing import across, bar_list, interval_plot, slices
+from optimas_web.words import KINDS, LOOKS, TITLES, Look
 
 register = template.Library()
 
@@ -33,6 +34,8 @@ for function in (
     figures.short_hash,
     interval_plot,
     bar_list,
+    slices,
+    difference,
 ):
     register.filter(function.__name__, function)
 
@@ -54,6 +57,15 @@ def words(text: str) -> list[str]:
 def look(status: str) -> Look:
     """Words, tone and icon of a status, for parts that need them one by one."""
     return LOOKS[status]
+
+
+@register.filter
+def named(name: str) -> str:
+    """The title of a gate or a score."""
+    return TITLES[name]
+
+
+register.filter("width", across)
 
 
 @register.simple_tag
