@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.contrib.auth import views as auth
-from django.urls import path
+from django.urls import include, path
 
 from optimas_web import accounts, sign_in, style, views
 
@@ -17,5 +17,6 @@ urlpatterns = [
     path("theme/", accounts.theme, name="theme"),
     path("style/", style.style, name="style"),
     path("style/poll/", style.style_poll, name="style_poll"),
+    path("attempts/", include("reviews.urls")),
     path("admin/", admin.site.urls),
 ]

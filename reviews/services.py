@@ -10,9 +10,10 @@ from pathlib import Path
 from django.conf import settings
 
 from evaluation.receipt import Provenance, canonical, receipt_document
+from optimizer import edits
 from optimizer import types as t
 from optimizer.models import Attempt
-from optimizer.rows import completion_of, prompt_of
+from optimizer.rows import as_bytes, as_text, completion_of, edits_of, prompt_of
 from projects.services import files_of
 from reviews.models import Receipt
 
@@ -42,6 +43,15 @@ def prompt_value(attempt: Attempt) -> t.Prompt | None:
         return None
     kernels = tuple(kernel.mangled for kernel in attempt.run.kernels.all())
     return prompt_of(attempt.prompt, kernels, tuple(attempt.run.sources))
+
+
+def exact_patch(attempt: Attempt) -> bytes:
+    """The patch byte for byte. Its row is text, which cannot hold a source that is no UTF-8, so it is made again from
+    the edits; without edits it is what the row says."""
+    made = edits_of(attempt)
+    files = attempt.run.snapshot.files.filter(path__in={edit.file for edit in made})
+    before = {file.path: as_text(file.content) for file in files}
+    return as_bytes(edits.diff(before, edits.apply(made, before)) if made else attempt.patch)
 
 
 def signing_key() -> bytes:
