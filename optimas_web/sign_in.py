@@ -9,7 +9,10 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from optimas_web.accounts import must_choose
 
 WINDOW_S = 15 * 60
 WRONG_PER_NAME = 5
@@ -45,6 +48,12 @@ class SignInForm(AuthenticationForm):
 class SignIn(LoginView):
     form_class = SignInForm
     redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """A one-time password does not sign in: it leads to the choice of a password."""
+        if must_choose(self.request, form.get_user()):
+            return redirect("choose_password")
+        return super().form_valid(form)
 
 
 def client_address(request: HttpRequest) -> str:

@@ -112,6 +112,18 @@ class Membership(TeamRow):
         return self.role in EDITORS
 
 
+class Invitation(TeamRow):
+    """An account that a lead made: whoever has it must choose a password before anything else."""
+
+    team_path = "team"
+    team = models.ForeignKey(Team, models.CASCADE, related_name="invitations")
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="invitation")
+    created = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.user}, invited to {self.team}"
+
+
 class Project(TeamRow):
     team_path = "team"
     team = models.ForeignKey(Team, models.CASCADE, related_name="projects")

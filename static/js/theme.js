@@ -12,8 +12,8 @@ for (const form of document.querySelectorAll("[data-theme-form]")) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     choose(event.submitter.value);
-    for (const button of form.querySelectorAll("[name=theme]")) {
-      button.setAttribute("aria-pressed", String(button === event.submitter));
+    for (const button of document.querySelectorAll("[data-theme-form] [name=theme]")) {
+      button.setAttribute("aria-pressed", String(button.value === event.submitter.value));
     }
     document.dispatchEvent(new CustomEvent("themechange"));
   });

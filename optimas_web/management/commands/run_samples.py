@@ -18,14 +18,13 @@ from evaluation.types import Tool
 from optimas_web.errors import UserError
 from optimizer.models import Attempt, Run, RunStatus
 from projects.management.base import printable
-from projects.models import Project, Snapshot, Team
-from projects.services import add_snapshot, manifest_of
+from projects.models import Project, Snapshot
+from projects.services import add_snapshot, manifest_of, samples_team
 from projects.snapshot import from_folder
 from reviews.management.follow import follow
 from reviews.services import make_receipt
 
 SAMPLES = ("heat2d", "rowrank")
-TEAM = "Samples"
 SAMPLES_FOLDER = Path(settings.BASE_DIR) / "samples"
 
 
@@ -80,8 +79,7 @@ class Command(BaseCommand):
 
 
 def sample_snapshot(name: str) -> Snapshot:
-    team, _ = Team.objects.get_or_create(name=TEAM)
-    project, _ = Project.objects.get_or_create(team=team, name=name)
+    project, _ = Project.objects.get_or_create(team=samples_team(), name=name)
     return add_snapshot(project, from_folder(SAMPLES_FOLDER / name), None)
 
 
