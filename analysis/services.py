@@ -13,7 +13,7 @@ from analysis.rows import analysis_of, store
 from analysis.types import Analysis
 from optimas_web.errors import UserError
 from optimas_web.jobs import RunningJob
-from projects import snapshot
+from projects import snapshot as snapshots
 from projects.models import Snapshot
 from projects.services import files_of
 
@@ -52,7 +52,7 @@ def path_of(row: Profile) -> Path:
 
 def source_texts(row: Profile) -> dict[str, str]:
     """The snapshot's C, C++ and CUDA files as text; bytes that are no UTF-8 survive as surrogates."""
-    return snapshot.source_texts(files_of(row.snapshot))
+    return snapshots.source_texts(files_of(row.snapshot))
 
 
 def stored_analysis(row: Profile) -> Analysis:
