@@ -22,7 +22,7 @@ class ProfileState(models.TextChoices):
 
 
 class Profile(TeamRow):
-    """``command`` is for the team's eyes only. ``file`` and ``columns`` are relative to the profile root."""
+    """``command`` is for the team's eyes only. ``file`` (empty for an upload) and ``columns``: in the profile root."""
 
     team_path = "snapshot__project__team"
     snapshot = models.ForeignKey(Snapshot, models.CASCADE, related_name="profiles")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from django.conf import settings
 
@@ -13,25 +16,41 @@ from analysis.rows import analysis_of, store
 from analysis.types import Analysis
 from optimas_web.errors import UserError
 from optimas_web.jobs import RunningJob
-from projects import snapshot as snapshots
+from projects import snapshot
 from projects.models import Snapshot
 from projects.services import files_of
+from projects.services import path_of as upload_path
 
 
 def ingest(job: RunningJob) -> None:
     """Read the profile's file and store kernels, evidence and the columnar file."""
-    row = Profile.objects.select_related("snapshot").get(pk=job.target_id)
+    row = Profile.objects.select_related("snapshot", "upload").get(pk=job.target_id)
     if row.state == ProfileState.READY:
         return
     job.stage("reading the report", 0.1)
-    profile = formats.read(path_of(row))
-    job.stage("finding what is slow", 0.5)
-    analysis = pipeline.analyse(profile, source_texts(row))
-    job.stage("writing it down", 0.9)
-    columns_path = path_of(row).with_suffix(".npz")
-    columns.write(profile, columns_path)
+    columns_file = f"{row.pk}/columns.npz"
+    with named_report(row) as report:
+        profile = formats.read(report)
+        job.stage("finding what is slow", 0.5)
+        analysis = pipeline.analyse(profile, source_texts(row))
+        job.stage("writing it down", 0.9)
+        columns_path = Path(settings.PROFILE_ROOT) / columns_file
+        columns_path.parent.mkdir(parents=True, exist_ok=True)
+        columns.write(profile, columns_path)
     with job.write():
-        store(row, analysis, str(columns_path.relative_to(settings.PROFILE_ROOT)))
+        store(row, analysis, columns_file)
+
+
+@contextmanager
+def named_report(row: Profile) -> Iterator[Path]:
+    """The report under the name that people know it by, since sentences about it name it. Uploads lie under a hash."""
+    if row.upload is None:
+        yield path_of(row)
+        return
+    with TemporaryDirectory(prefix="optimas-report-") as folder:
+        report = Path(folder) / row.upload.name[-60:]
+        report.symlink_to(path_of(row))
+        yield report
 
 
 def add_profile(snapshot: Snapshot, report: Path) -> Profile:
@@ -47,12 +66,13 @@ def add_profile(snapshot: Snapshot, report: Path) -> Profile:
 
 
 def path_of(row: Profile) -> Path:
-    return Path(settings.PROFILE_ROOT) / row.file
+    """The report: an upload, or what a host kept of its own."""
+    return upload_path(row.upload) if row.upload else Path(settings.PROFILE_ROOT) / row.file
 
 
 def source_texts(row: Profile) -> dict[str, str]:
     """The snapshot's C, C++ and CUDA files as text; bytes that are no UTF-8 survive as surrogates."""
-    return snapshots.source_texts(files_of(row.snapshot))
+    return snapshot.source_texts(files_of(row.snapshot))
 
 
 def stored_analysis(row: Profile) -> Analysis:
