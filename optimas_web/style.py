@@ -26,6 +26,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from analysis import align
 from optimas_web.difference import Cited, Difference, Versions, difference
 from optimas_web.drawing import Bar
+from optimas_web.history import Result, history
 from optimas_web.listing import code_lines
 from optimas_web.words import LOOKS
 
@@ -35,8 +36,8 @@ GROUPS = {
     "Foundations": ("colours", "type", "icons", "figures"),
     "Status": ("badges", "chips", "gates", "where-from"),
     "Moving about": ("crumbs", "tabs", "filter", "table", "pager"),
-    "Acting": ("buttons", "form", "drop", "dialog", "copy"),
-    "Showing": ("tiles", "card", "facts", "code", "difference", "bars", "interval", "level", "slices"),
+    "Acting": ("buttons", "form", "drop", "transfer", "dialog", "copy"),
+    "Showing": ("tiles", "card", "facts", "code", "difference", "bars", "interval", "history", "level", "slices"),
     "Waiting and failing": ("stages", "polling", "log", "notices", "empty", "loading", "error", "toasts"),
 }
 TONES = ("ok", "bad", "warn", "busy", "idle")
@@ -139,6 +140,7 @@ def examples() -> dict[str, Any]:
         "seconds": {"Profile": 48.2, "Propose": 12.6, "Build": 9.31, "Check and time": 74.0},
         "bars": example_bars(),
         "timings": example_timings(),
+        "results": history(example_results()),
         "stages": example_stages(),
         "trail": [("Home", "/"), ("ponds", "#crumbs"), ("Run 12", None)],
         "tabs": [
@@ -201,6 +203,15 @@ def example_timings() -> list[SimpleNamespace]:
         thing(scope="whole program", speedup=1.02, low=0.97, high=1.08, verdict="cannot_tell"),
         thing(scope="levelWater", speedup=0.88, low=0.86, high=0.9, verdict="slower"),
         thing(scope="rain", speedup=None, low=None, high=None, verdict="same_machine_code"),
+    ]
+
+
+def example_results() -> list[Result]:
+    verdicts = ("no_difference", "faster", "faster", "cannot_tell", "slower", "faster", "faster", "same_machine_code")
+    ratios = (1.0, 1.31, 1.22, 1.04, 0.91, 1.84, 1.79, 1.0)
+    return [
+        Result(f"Run {n}", "#history", timezone.now(), ratio, ratio * 0.97, ratio * 1.03, word, word == "faster")
+        for n, (ratio, word) in enumerate(zip(ratios, verdicts, strict=True), 3)
     ]
 
 
