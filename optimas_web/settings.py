@@ -39,6 +39,8 @@ ENVIRONMENT = environ.Env(
     OPTIMAS_BEHIND_PROXY=(boolean, False),
     OPTIMAS_VISIBILITY_TIMEOUT_S=(int, 12 * 3600),
     OPTIMAS_JOB_LEASE_S=(float, 20.0),
+    OPTIMAS_UPLOAD_LIMIT_BYTES=(int, 8 * 1024**3),
+    OPTIMAS_TEAM_QUOTA_BYTES=(int, 100 * 1024**3),
     OPTIMAS_LOG_LEVEL=(log_level, "INFO"),
 )
 
@@ -57,6 +59,9 @@ STATE_DIR = state.state_folder()
 MEDIA_ROOT = STATE_DIR / "media"
 UPLOAD_ROOT = MEDIA_ROOT / "uploads"
 PROFILE_ROOT = MEDIA_ROOT / "profiles"
+UPLOAD_LIMIT_BYTES = read("OPTIMAS_UPLOAD_LIMIT_BYTES")  # of one file
+TEAM_QUOTA_BYTES = read("OPTIMAS_TEAM_QUOTA_BYTES")  # of all files of a team
+UPLOAD_PIECE_BYTES = 16 * 1024**2  # the most that one request may bring; a request holds it in memory
 RECORDINGS = (BASE_DIR / "samples" / "recorded",)  # answers that the replay backend knows
 
 try:

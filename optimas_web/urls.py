@@ -20,5 +20,6 @@ urlpatterns = [
     path("style/", style.style, name="style"),
     path("style/poll/", style.style_poll, name="style_poll"),
     path("attempts/", include("reviews.urls")),
+    path("projects/", include("optimas_web.urls_of_projects")),
     path("admin/", admin.site.urls),
 ]

@@ -39,6 +39,12 @@ DAMAGED = (
 )  # fmt: skip
 
 
+def is_one(head: bytes) -> bool:
+    """Whether a file that starts with ``head`` (512 bytes or more) is an archive or packed, also in ways not read."""
+    packed = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", *OTHER_PACKERS)
+    return head.startswith(packed) or head[257:262] == b"ustar"
+
+
 def members(stream: BinaryIO, limits: SnapshotLimits) -> Iterator[Member]:
     """All files, links and devices of a zip, tar, tar.gz, tar.bz2 or tar.xz, in the archive's order.
 

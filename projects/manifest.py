@@ -10,7 +10,7 @@ import math
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,17 +70,29 @@ def load(files: Mapping[str, bytes]) -> Manifest:
     )
 
 
-def dump(manifest: Manifest) -> str:
-    """The manifest as an optimas.toml that ``load`` reads back to the same, with nothing left to detect."""
+def dump(manifest: Manifest, without: Collection[str] = ()) -> str:
+    """The manifest as an optimas.toml that ``load`` reads back to the same; the fields ``without`` are left out."""
+
+    def said(field: str) -> Any:
+        return None if field in without else getattr(manifest, field)
+
     parts = [
-        _table("[project]", name=manifest.name, toolchain=manifest.toolchain),
-        _table("[build]", command=manifest.build_command, binary=manifest.binary),
-        *(_workload_table(workload) for workload in manifest.workloads),
-        _table("[profile]", command=manifest.profile_command),
+        _table("[project]", name=said("name"), toolchain=said("toolchain")),
+        _table("[build]", command=said("build_command"), binary=said("binary")),
+        *(_workload_table(workload) for workload in said("workloads") or ()),
+        _table("[profile]", command=said("profile_command")),
         _table("[kernels]", include=manifest.include_kernels or None),
         _table("[output]", mask=manifest.masks or None),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def corrected(found: Manifest, wanted: Manifest) -> str:
+    """An optimas.toml that makes ``wanted`` of the files in which ``load`` found ``found``.
+
+    What was detected and not changed is left out, so that it is detected anew in the next version of the files.
+    """
+    return dump(wanted, [field for field in found.detected if getattr(wanted, field) == getattr(found, field)])
 
 
 # --- reading ----------------------------------------------------------------------------------

@@ -203,7 +203,7 @@ class UploadState(models.TextChoices):
 
 
 class Upload(TeamRow):
-    """A file on its way in, or here. ``path`` is relative to the upload root."""
+    """A file on its way in, or here. ``name`` has no folders; ``path`` is relative to the upload root."""
 
     team_path = "team"
     team = models.ForeignKey(Team, models.CASCADE, related_name="uploads")

@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from optimas_web.errors import UserError
@@ -25,6 +25,14 @@ BUILD_FILES = re.compile(
     r"\.(o|obj|lo|la|a|lib|so(\.\d+)*|dylib|dll|exe|pdb|gch|pch|pyc|cubin|fatbin)$|^CMakeCache\.txt$|^\.ninja_(log|deps)$"
 )
 PROFILES = re.compile(r"\.(ncu-rep|ncu-proj|nsys-rep|qdrep|qdstrm)$|^callgrind\.out(\.|$)")
+# All of these as one pattern for a part of a path, in a spelling that browsers read too: what they need not send.
+NAMES_LEFT_OUT = "|".join(
+    [
+        *(f"^{re.escape(name)}$" for name in sorted(VERSION_CONTROL | BOOKKEEPING | BUILD_FOLDERS)),
+        BUILD_FILES.pattern,
+        PROFILES.pattern,
+    ]
+)
 # The first bytes of object files, archives and programs: ELF, ar, Mach-O (either byte order, fat).
 BUILT = (b"\x7fELF", b"!<arch>\n", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe",
          b"\xca\xfe\xba\xbe")  # fmt: skip
@@ -86,6 +94,25 @@ def source_texts(files: Mapping[str, bytes]) -> dict[str, str]:
         for path, content in files.items()
         if PurePosixPath(path).suffix.lower() in SOURCE_SUFFIXES
     }
+
+
+def from_upload(path: Path, name: str, limits: SnapshotLimits | None = None) -> Tree:
+    """The snapshot of a file that somebody brought: an archive of any name, or one loose file called ``name``.
+
+    Raises UserError as ``from_archive`` and ``from_files`` do.
+    """
+    limits = limits or SnapshotLimits()
+    with path.open("rb") as stream:
+        head = stream.read(512)
+        if archive.is_one(head):
+            return from_archive(path, limits)
+        return from_files({name: head + stream.read(limits.file_bytes)}, limits)
+
+
+def with_file(tree: Tree, path: str, content: bytes) -> Tree:
+    """The tree with one file added or replaced."""
+    files = dict(sorted({**tree.files, path: content}.items()))
+    return replace(tree, files=files, sha256=digest(files))
 
 
 def digest(files: Mapping[str, bytes]) -> str:

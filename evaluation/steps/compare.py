@@ -77,13 +77,9 @@ def with_launches(bench: Bench, found: Found, agreed: Outcome) -> Outcome:
 
 
 def run(bench: Bench, found: Found, side: Side, workload: WorkloadSpec, turn: int) -> Outputs:
-    bench.say(f"running the {side} on {workload.name}, {turn + 1}", 0.0)
-    return fresh_run(bench, found, side, workload)
-
-
-def fresh_run(bench: Bench, found: Found, side: Side, workload: WorkloadSpec) -> Outputs:
     """One run in a fresh copy of the built folder, without output files that came with the program, so that nothing
     can pass for an output that this run did not write."""
+    bench.say(f"running the {side} on {workload.name}, {turn + 1}", 0.0)
     with workspace.copied(bench.folders[side]) as folder:
         workspace.clear(folder, workload.outputs)
         ran = bench.run(side, found.built[side], workload, folder)

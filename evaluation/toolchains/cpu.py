@@ -12,7 +12,7 @@ from evaluation.toolchains import base, reports
 from evaluation.toolchains.base import BUILD_LIMITS, PROFILE_LIMITS, SANITIZER_LIMITS, Cancelled, OnOutput
 from evaluation.toolchains.machine_code import function_symbols, undefined_symbols
 from evaluation.types import Built, Limits, Profiled, Ran, Sanitized, Symbol, Tool
-from evaluation.workspace import copied, outputs_of
+from evaluation.workspace import outputs_of
 from projects.types import Manifest
 
 __all__ = ["build", "outputs_of", "profile", "run", "sanitize", "tools"]
@@ -110,10 +110,10 @@ def sanitize(
     """AddressSanitizer and UndefinedBehaviorSanitizer in one run; ThreadSanitizer when the program can make threads."""
     if not base.takes_flags(manifest):
         return Sanitized(False, "the build command has no {flags}, so it cannot be built for the sanitizers")
-    checked, makes_threads = _checked(folder, manifest, ("asan", "ubsan"), _ADDRESS_FLAGS, arch, limits, cancelled)
-    if not checked.done or not makes_threads:
+    checked = _checked(folder, manifest, ("asan", "ubsan"), _ADDRESS_FLAGS, arch, limits, cancelled)
+    if not checked.done or not _makes_threads(folder / manifest.binary):
         return checked
-    threads, _ = _checked(folder, manifest, ("tsan",), _THREAD_FLAGS, arch, limits, cancelled)
+    threads = _checked(folder, manifest, ("tsan",), _THREAD_FLAGS, arch, limits, cancelled)
     return Sanitized(
         threads.done,
         threads.reason,
@@ -124,34 +124,27 @@ def sanitize(
 
 
 def _checked(
-    fresh: Path,
+    folder: Path,
     manifest: Manifest,
     names: tuple[str, ...],
     flags: str,
     arch: str,
     limits: Limits,
     cancelled: Cancelled,
-) -> tuple[Sanitized, bool]:
-    """One build and one run, in a copy of the folder: make would take objects of other flags for its own. What the
-    sanitizers say is a result, only being unable to ask is not. Also whether the program makes threads."""
+) -> Sanitized:
+    """One build and one run. What the sanitizers say is a result; only being unable to ask is not."""
     label = " and ".join(names)
-    with copied(fresh) as folder:
-        built = base.built(folder, manifest, arch=_arch(arch), flags=flags, limits=BUILD_LIMITS, cancelled=cancelled)
-        if not built.ok:
-            return Sanitized(False, f"the build for {label} failed: {built.reason}", log=built.log), False
-        threads = _makes_threads(folder / manifest.binary)  # now: after its run this may be anything
-        # Without a fixed layout the old ThreadSanitizer finds its shadow memory taken on new kernels.
-        command = base.prefixed(manifest.profile_command, "setarch -R" if "tsan" in names else "")
-        ran = sandbox.run(command, folder, profile="asan", limits=limits, env=_SANITIZER_ENV, cancelled=cancelled)
-    return _sanitized(manifest.profile_command, ran, names), threads
-
-
-def _sanitized(command: str, ran: Ran, names: tuple[str, ...]) -> Sanitized:
+    built = base.built(folder, manifest, arch=_arch(arch), flags=flags, limits=BUILD_LIMITS, cancelled=cancelled)
+    if not built.ok:
+        return Sanitized(False, f"the build for {label} failed: {built.reason}", log=built.log)
+    # Without a fixed layout the old ThreadSanitizer finds its shadow memory taken on new kernels.
+    command = base.prefixed(manifest.profile_command, "setarch -R" if "tsan" in names else "")
+    ran = sandbox.run(command, folder, profile="asan", limits=limits, env=_SANITIZER_ENV, cancelled=cancelled)
     log = ran.stderr.decode(errors="replace")
     findings = reports.sanitizer_findings(log)
     if ran.ended not in ("exited", "signalled") or (not ran.ok and not findings):
         why = ran.reason or f"it ended with status {ran.status}"
-        return Sanitized(False, f"{command} under {' and '.join(names)}: {why}", names, findings, log)
+        return Sanitized(False, f"{manifest.profile_command} under {label}: {why}", names, findings, log)
     return Sanitized(True, "", names, findings, log)
 
 

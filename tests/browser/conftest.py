@@ -3,14 +3,15 @@
 ``browser_page(theme=..., width=...)`` opens a page of a fresh context; ``sign_in(page, user)`` puts a session into it;
 ``shoot(page, name)`` keeps a picture in ``$OPTIMAS_SHOTS`` (nothing without it); ``axe(page)`` returns what axe-core
 finds, one sentence each. A test that used ``browser_page`` fails when the page wrote an error to its console, which a
-breach of the content policy and a missing file do too.
+breach of the content policy and a missing file do too; ``expected`` holds words of errors that belong to the test.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -51,10 +52,11 @@ def chromium():
         browser.close()
 
 
-def trouble(page, line) -> list[str]:
-    """An error in the console, unless it is that the page itself answered 404, as strangers' pages do."""
-    missing = "404" in line.text and line.location["url"] == page.url
-    return [f"{page.url}: {line.text}"] if line.type == "error" and not missing else []
+def trouble(page, line, expected: Sequence[str]) -> list[str]:
+    """An error in the console, unless it is that the page itself was refused, as strangers' pages are, or expected."""
+    refused = re.search(r"status of 4\d\d", line.text) and line.location["url"] == page.url
+    fine = refused or any(words in line.text for words in expected)
+    return [f"{page.url}: {line.text}"] if line.type == "error" and not fine else []
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def browser_page(chromium, live_server) -> Iterator[Callable]:
     troubles: list[str] = []
     contexts = []
 
-    def open_page(*, theme: str = "light", width: int = 1440, script: bool = True):
+    def open_page(*, theme: str = "light", width: int = 1440, script: bool = True, expected: Sequence[str] = ()):
         context = chromium.new_context(
             base_url=live_server.url,
             color_scheme=theme,
@@ -73,7 +75,7 @@ def browser_page(chromium, live_server) -> Iterator[Callable]:
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(10_000)
-        page.on("console", lambda line: troubles.extend(trouble(page, line)))
+        page.on("console", lambda line: troubles.extend(trouble(page, line, expected)))
         page.on("pageerror", lambda error: troubles.append(f"{page.url}: {error}"))
         return page
 

@@ -1,6 +1,5 @@
 """What the gates decide, each from values alone."""
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +9,6 @@ from evaluation.steps import build, gpu, measure, reprofile, sanitize, symbols
 from evaluation.steps.compare import outcome
 from evaluation.types import Baseline, Built, Comparison, Outputs, Ran, Sanitized, SanitizerFinding, Symbol
 from optimas_web.errors import UserError
-from projects.types import WorkloadSpec
 
 
 def symbol(mangled, name=None, code="1", binding="global"):
@@ -215,35 +213,3 @@ def test_the_profiler_is_told_the_mangled_names_of_either_side(kernels):
     assert SPREAD.mangled in reprofile.mangled(kernels, before, renamed)
     assert CONST.mangled in reprofile.mangled(kernels, after, renamed)
     assert (OTHER.mangled in reprofile.mangled(kernels, after, renamed)) == ("other" in kernels)
-
-
-def timed(monkeypatch, wrong):
-    """The timing gate over pairs in which a run writes something else where ``wrong`` holds (side, its number)."""
-    count = {"original": 0, "candidate": 0}
-
-    def fresh_run(bench, found, side, workload):
-        count[side] += 1
-        text = b"7\n" if (side, count[side]) in wrong else b"5\n"
-        return Outputs(Ran("exited", 0, "", text, b"", 0, 2_000_000 if side == "original" else 1_000_000), ())
-
-    monkeypatch.setattr(measure.compare, "fresh_run", fresh_run)
-    monkeypatch.setattr(measure, "alone", lambda bench: nullcontext())
-    workload = WorkloadSpec("default", "./main")
-    case = SimpleNamespace(seed=3, manifest=SimpleNamespace(workloads=(workload,)), ceilings=None)
-    bench = SimpleNamespace(case=case, on_gpu=False, say=lambda *_: None, check=lambda: None)
-    right = Outputs(Ran("exited", 0, "", b"5\n", b"", 0, 1), ())
-    return measure.step(bench, symbols.Found(baselines=(Baseline("default", True, 1, (), right),)))
-
-
-def test_a_candidate_that_writes_something_else_while_it_is_timed_fails(monkeypatch):
-    outcome, found = timed(monkeypatch, {("candidate", 4)})
-    assert outcome.status == "failed"
-    assert outcome.reason == "1 of 20 timed runs of the candidate went wrong: stdout line 1 was '5' and is '7'."
-    assert found.timings == {}
-    assert [pair.index for pair in found.pairs["program"] if pair.tainted] == [3]
-
-
-def test_runs_that_the_original_gets_wrong_too_are_left_out_of_the_timing(monkeypatch):
-    outcome, found = timed(monkeypatch, {("candidate", 4), ("original", 9)})
-    assert outcome.status == "passed"
-    assert (found.timings["program"].verdict, found.timings["program"].pairs) == ("faster", 18)

@@ -136,30 +136,6 @@ def test_threads_are_checked_for_races() -> None:
 
 
 @needs_gxx
-@pytest.mark.skipif(not shutil.which("make"), reason="needs make")
-def test_each_sanitizer_gets_objects_of_its_own() -> None:
-    makefile = b"race: race.o\n\tg++ $(FLAGS) -o $@ $^\nrace.o: race.cpp\n\tg++ -O1 $(FLAGS) -c $^\n"
-    manifest = Manifest("race", "cpu", "make FLAGS='{flags}'", "race", (), "./race")
-    with workspace.opened({"race.cpp": RACE, "Makefile": makefile}) as folder:
-        found = cpu.sanitize(folder, manifest)
-    assert (found.done, found.reason, found.tools) == (True, "", ("asan", "ubsan", "tsan"))
-    assert [finding.tool for finding in found.findings] == ["tsan"]
-
-
-@needs_gxx
-def test_a_program_that_replaces_itself_by_a_pipe_holds_nobody_up() -> None:
-    """Whoever reads the binary after its run waits for ever."""
-    source = b"""
-    #include <sys/stat.h>
-    #include <unistd.h>
-    int main() { unlink("pipe"); return mkfifo("pipe", 0666); }
-    """
-    manifest = Manifest("pipe", "cpu", "g++ {flags} -o pipe pipe.cpp", "pipe", (), "./pipe")
-    with workspace.opened({"pipe.cpp": source}) as folder:
-        assert cpu.sanitize(folder, manifest).done
-
-
-@needs_gxx
 def test_what_stands_in_the_sanitizers_way_is_said() -> None:
     with workspace.opened(HEAT) as folder:
         fixed = replace(MANIFEST, build_command="g++ -O2 -o heat2d heat2d.cpp")

@@ -10,6 +10,9 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 from optimas_web.jobs import sweep
+from optimas_web.leftovers import forget_leftovers
+
+LEFTOVERS_EVERY_S = 3600
 
 
 class Command(BaseCommand):
@@ -20,9 +23,13 @@ class Command(BaseCommand):
         parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        next_leftovers = time.monotonic()
         while True:
             try:
                 count = sweep()
+                if time.monotonic() >= next_leftovers:
+                    forget_leftovers()
+                    next_leftovers = time.monotonic() + LEFTOVERS_EVERY_S
             except DatabaseError as error:  # the store is away for a moment; the next look finds it
                 self.stderr.write(f"sweep: {error}")
                 connection.close()
