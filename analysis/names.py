@@ -44,6 +44,11 @@ def tidy(name: str) -> str:
     return name.strip()
 
 
+def spoken(symbol: str) -> str:
+    """What people call a symbol: the bare name of a mangled one, anything else as it is."""
+    return short_name(demangle(symbol)) if symbol.startswith("_Z") else symbol
+
+
 def short_name(name: str) -> str:
     """The bare function name: ``void ns::kernel<float>(int)`` is ``kernel``. Operators keep their class."""
     bare = name.replace("(anonymous namespace)", "(anonymous)").replace("(anonymous)::", "")

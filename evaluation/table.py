@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from analysis.names import spoken
 from evaluation.documents import WHOLE_SCOPES
 
 REASON_SHOWN = 400
@@ -53,11 +54,11 @@ def timings(found: Iterable[Row]) -> str:
 
 def timing_line(timing: Row) -> str:
     """Speedup and time saved are both printed: "gain" alone has misled before."""
-    word = timing["verdict"].replace("_", " ")
+    word, scope = timing["verdict"].replace("_", " "), spoken(timing["scope"])
     if timing["speedup"] is None or timing["time_saved"] is None:
-        return f"{timing['scope']}: {word} ({timing['reason']})"
+        return f"{scope}: {word} ({timing['reason']})"
     return (
-        f"{timing['scope']}: {word}, speedup {timing['speedup']:.3f} ({timing['low']:.3f} to {timing['high']:.3f}), "
+        f"{scope}: {word}, speedup {timing['speedup']:.3f} ({timing['low']:.3f} to {timing['high']:.3f}), "
         f"time saved {timing['time_saved']:.1%}, {timing['pairs']} pairs, "
         f"smallest effect this run could have seen {timing['smallest_effect']:.1%}"
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from analysis.names import spoken
 from optimas_web.words import LOOKS, Tone
 
 EDGE = 4.0  # percent kept free at both ends, for the numbers under the axis
@@ -93,7 +94,7 @@ def drawn(timing: Timed, axis: Axis) -> Interval:
     middle = timing.speedup
     place = middle and Place(axis.place(timing.low or middle), axis.place(middle), axis.place(timing.high or middle))
     tone = LOOKS[timing.verdict].tone
-    return Interval(timing.scope, tone, timing.verdict, middle, timing.low, timing.high, place or None)
+    return Interval(spoken(timing.scope), tone, timing.verdict, middle, timing.low, timing.high, place or None)
 
 
 def thinned(ticks: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

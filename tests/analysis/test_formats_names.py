@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.names import demangle, short_name, tidy
+from analysis.names import demangle, short_name, spoken, tidy
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,11 @@ def test_spellings_of_different_tools_become_one(name: str, same: str) -> None:
 )
 def test_the_short_name_is_what_the_source_calls_it(name: str, short: str) -> None:
     assert short_name(name) == short
+
+
+@pytest.mark.parametrize(
+    ("symbol", "said"),
+    [("_Z9rank_rowsPKfPKiPiii", "rank_rows"), ("program", "program"), ("selected", "selected"), ("axpy", "axpy")],
+)
+def test_scopes_are_called_what_people_call_them(symbol: str, said: str) -> None:
+    assert spoken(symbol) == said
