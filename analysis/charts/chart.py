@@ -36,10 +36,13 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Marks that belong together. ``colour`` counts from 1 through the page's data colours, 0 is ink."""
+    """Marks that belong together: ``points`` of one thing, which a line joins, or a ``cloud`` of many.
+
+    ``colour`` counts from 1 through the page's data colours, 0 is ink.
+    """
 
     name: str
-    kind: Literal["points", "line", "bars"]
+    kind: Literal["points", "cloud", "line", "bars"]
     colour: int
     marks: tuple[Mark, ...]
     symbol: str = "circle"

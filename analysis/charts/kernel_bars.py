@@ -8,6 +8,7 @@ from itertools import accumulate
 from analysis.charts.chart import Axis, Chart, Mark, Omitted, Series, Table, amount, percent, sentence
 from analysis.types import Analysis, CostUnit, Kernel
 
+AT_LEAST = 8
 AT_MOST = 20
 HOT = 0.8
 
@@ -15,7 +16,8 @@ HOT = 0.8
 def chart(analysis: Analysis) -> Chart:
     kernels = [each.kernel for each in analysis.kernels]
     ranked = [kernel for kernel in kernels if kernel.share]
-    shown, of = ranked[:AT_MOST], whole(analysis)
+    last_hot = max((kernel.rank for kernel in ranked if kernel.hot), default=0)
+    shown, of = ranked[: min(AT_MOST, max(AT_LEAST, last_hot))], whole(analysis)
     sums = list(accumulate(kernel.share or 0.0 for kernel in shown))
     unit = analysis.profile.cost_unit
     return Chart(

@@ -16,6 +16,8 @@ COLOURS = 5
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "star", "hexagon")
 NAMED = 6
 """So many kernels have a colour and a symbol of their own; the others are grey."""
+AT_MOST = 50
+"""So many are drawn, the costliest."""
 ROOM = 4.0
 """Factor kept free around what is drawn."""
 ABOVE = 1.0 + 1e-6
@@ -43,7 +45,8 @@ class Roofs:
 
 
 def chart(analysis: Analysis) -> Chart:
-    placed = [(each, points) for each in analysis.kernels if (points := drawable(each))]
+    able = [(each, points) for each in analysis.kernels if (points := drawable(each))]
+    placed = able[:AT_MOST]
     roofs = _roofs(point for _, points in placed for point in points)
     x, y = _axes([point for _, points in placed for point in points], roofs)
     return Chart(
@@ -52,7 +55,7 @@ def chart(analysis: Analysis) -> Chart:
         x=x,
         y=y,
         series=(*_lines(roofs, x), *_markers(placed, roofs)) if placed else (),
-        caption=_caption(roofs) if placed else "No kernel has a place on a roofline; each is listed with the reason.",
+        caption=_caption(roofs, len(placed), len(able)) if placed else "No kernel has a place on a roofline.",
         alternative=_alternative(placed, roofs),
         table=_table(placed, roofs),
         omitted=tuple(_omitted(each) for each in analysis.kernels if not drawable(each)),
@@ -111,17 +114,21 @@ Placed = Sequence[tuple[KernelAnalysis, tuple[RooflinePoint, ...]]]
 
 
 def _markers(placed: Placed, roofs: Roofs) -> list[Series]:
-    return [
+    """The first few kernels one by one; the others together, where only their own points are told apart."""
+    named = [
         Series(
             found.kernel.name,
             "points",
-            number % COLOURS + 1 if number < NAMED else 6,
+            number % COLOURS + 1,
             tuple(_mark(found, point, roofs) for point in points),
-            SYMBOLS[number % len(SYMBOLS)] if number < NAMED else "circle",
+            SYMBOLS[number % len(SYMBOLS)],
             found.kernel.hot,
         )
-        for number, (found, points) in enumerate(placed)
+        for number, (found, points) in enumerate(placed[:NAMED])
     ]
+    others = tuple(_mark(found, point, roofs) for found, points in placed[NAMED:] for point in points)
+    count = len(placed) - NAMED
+    return [*named, Series(f"{count} other kernel{'s' if count > 1 else ''}", "cloud", 6, others)] if others else named
 
 
 def _mark(found: KernelAnalysis, point: RooflinePoint, roofs: Roofs) -> Mark:
@@ -158,8 +165,8 @@ def _why_not(found: KernelAnalysis) -> str:
     if found.roofline.bound == "not_measurable" or not found.roofline.points:
         return found.roofline.reason
     if found.roofline.bound == "no_flops":
-        return f"no floating-point work. {_traffic(found.roofline.points[0])}"
-    return f"its work per byte is not defined. {_traffic(found.roofline.points[0])}"
+        return f"No floating-point work. {_traffic(found.roofline.points[0])}"
+    return f"Its work per byte is not defined. {_traffic(found.roofline.points[0])}"
 
 
 def _traffic(point: RooflinePoint) -> str:
@@ -202,13 +209,14 @@ def _table(placed: Placed, roofs: Roofs) -> Table:
     )
 
 
-def _caption(roofs: Roofs) -> str:
+def _caption(roofs: Roofs, shown: int, able: int) -> str:
+    some = f" The costliest {shown} of {able} kernels are drawn." if shown < able else ""
     missing = "" if roofs.bytes_per_s and roofs.flop_per_s else " Ceilings that the report does not tell are not drawn."
     return (
         "Each marker is a kernel; its size is its share of the time. Further right it does more work per byte moved,"
         " further up more work per second. Slanted lines: what memory can feed. Flat lines: what the arithmetic units"
         " can do. On a line nothing is left to gain at that level; far below both, the kernel mostly waits. Ceilings"
-        f" are at the clock during profiling; of several, the highest is drawn.{missing}"
+        f" are at the clock during profiling; of several, the highest is drawn.{missing}{some}"
     )
 
 

@@ -57,8 +57,14 @@ def test_bars_run_from_the_costliest_with_their_sum(rowrank: Analysis):
 def test_bars_say_how_many_of_many_are_shown():
     many = [kernel(f"k{number}(int)", 1 / 30, rank=number) for number in range(1, 31)]
     chart = charts.make("kernel_bars", of(*many))
-    assert len(drawn(chart, "bars")) == 20
-    assert "20 of 30 are shown; the others hold 33.3 %." in chart.caption
+    assert len(drawn(chart, "bars")) == 8
+    assert "8 of 30 are shown; the others hold 73.3 %." in chart.caption
+
+
+def test_bars_reach_down_to_the_last_chosen_kernel():
+    many = [kernel(f"k{number}(int)", 1 / 30, rank=number) for number in range(1, 31)]
+    many[11] = replace(many[11], kernel=replace(many[11].kernel, hot=True))
+    assert len(drawn(charts.make("kernel_bars", of(*many)), "bars")) == 12
 
 
 def test_kernels_without_a_cost_are_listed_and_not_drawn_as_zero():
@@ -76,7 +82,7 @@ def test_the_roofline_of_a_real_report(rowrank: Analysis):
     assert mark.y == pytest.approx(414.78e9, rel=1e-4)
     assert [line.name for line in drawn(chart, "line")] == ["DRAM 4.81 TB/s", "fp32 66.7 Tflop/s"]
     left = {each.name.split("(")[0]: each.reason for each in chart.omitted}
-    assert left["rank_rows"] == "no floating-point work. It moves 1.63 TB/s of 4.81 TB/s at DRAM (33.8 %)."
+    assert left["rank_rows"] == "No floating-point work. It moves 1.63 TB/s of 4.81 TB/s at DRAM (33.8 %)."
     assert "count_top" in left
     assert "fill_scores" in chart.alternative
     assert chart.table.rows[0][3:5] == ("0.313 flop/byte", "415 Gflop/s")
@@ -87,7 +93,7 @@ def test_what_has_no_place_on_a_logarithmic_axis_is_listed_with_its_reason(bad: 
     chart = charts.make("roofline", of(kernel("odd(int)", 0.4, point(*bad)), kernel("good(int)", 0.6, point(2, 1e12))))
     assert [series.name for series in drawn(chart, "points")] == ["good(int)"]
     assert [left.name for left in chart.omitted] == ["odd(int)"]
-    assert "its work per byte is not defined" in chart.omitted[0].reason
+    assert "Its work per byte is not defined" in chart.omitted[0].reason
     json.dumps(document(chart), allow_nan=False)
 
 
@@ -124,9 +130,19 @@ def test_a_kernel_above_its_roof_says_why():
 
 def test_only_the_first_kernels_have_a_colour_of_their_own():
     many = [kernel(f"k{number}(int)", 0.1, point(1, 1e11 * number), rank=number) for number in range(1, 10)]
-    colours = [(each.colour, each.symbol) for each in drawn(charts.make("roofline", of(*many)), "points")]
-    assert len(set(colours[:6])) == 6
-    assert set(colours[6:]) == {(6, "circle")}
+    chart = charts.make("roofline", of(*many))
+    assert len({(each.colour, each.symbol) for each in drawn(chart, "points")}) == 6
+    (cloud,) = drawn(chart, "cloud")
+    assert cloud.name == "3 other kernels"
+    assert [mark.name for mark in cloud.marks] == ["k7(int)", "k8(int)", "k9(int)"]
+    assert len(chart.table.rows) == 9
+
+
+def test_a_roofline_of_very_many_kernels_says_how_many_are_drawn():
+    many = [kernel(f"k{number}(int)", 0.01, point(1, 1e11), rank=number) for number in range(1, 61)]
+    chart = charts.make("roofline", of(*many))
+    assert len(chart.table.rows) == sum(len(each.marks) for each in chart.series if each.kind != "line") == 50
+    assert chart.caption.endswith("The costliest 50 of 60 kernels are drawn.")
 
 
 def test_a_processor_profile_has_bars_in_cycles_and_no_roofline():
