@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
+from pathlib import PurePosixPath
 from typing import Any
 
 from analysis import types as t
 from analysis.models import Evidence, Kernel, Profile, ProfileState
 from projects.models import as_literal
+from projects.snapshot import SOURCE_SUFFIXES
 
 
 def store(row: Profile, analysis: t.Analysis, columns_file: str) -> None:
@@ -90,12 +92,63 @@ def device_value(stored: Mapping[str, Any]) -> t.Device | None:
     )
 
 
+def overview(row: Profile, shown: Collection[int]) -> t.Analysis:
+    """Every kernel with its roofline; stalls and evidence, which are long, only of the kernels of these ranks."""
+    kernels = list(row.kernels.defer("stalls"))
+    listed = {kernel.pk: kernel for kernel in kernels if kernel.rank in shown}
+    stalls = dict(Kernel.objects.filter(pk__in=listed).values_list("pk", "stalls"))
+    evidence = evidence_of(listed)
+    found = [
+        t.KernelAnalysis(
+            kernel_value(kernel),
+            roofline_value(kernel.roofline),
+            stalls_value(stalls.get(kernel.pk)),
+            evidence.get(kernel.pk, ()),
+        )
+        for kernel in kernels
+    ]
+    return t.Analysis(profile_value(row), tuple(found), tuple(t.DoctorNote(**note) for note in row.doctor), {})
+
+
+def detailed(row: Kernel) -> t.KernelAnalysis:
+    """All that was stored of one kernel."""
+    return kernel_analysis(row, evidence_of({row.pk: row}).get(row.pk, ()))
+
+
+def evidence_of(kernels: Mapping[int, Kernel]) -> dict[int, tuple[t.Evidence, ...]]:
+    """Primary key of a kernel -> its evidence in order."""
+    found: dict[int, tuple[t.Evidence, ...]] = {}
+    for item in Evidence.objects.filter(kernel__in=kernels):
+        item.kernel = kernels[item.kernel_id]  # spares a query an item
+        found[item.kernel_id] = (*found.get(item.kernel_id, ()), evidence_value(item))
+    return found
+
+
+def source_paths(row: Profile) -> list[str]:
+    """The snapshot's C, C++ and CUDA files."""
+    paths = row.snapshot.files.values_list("path", flat=True)
+    return [path for path in paths if PurePosixPath(path).suffix.lower() in SOURCE_SUFFIXES]
+
+
+def text_of(row: Profile, path: str) -> str | None:
+    """One file of the snapshot as people can read it; None when there is none of this name."""
+    content = row.snapshot.files.filter(path=path).values_list("content", flat=True).first()
+    return None if content is None else bytes(content).decode("utf-8", "replace")
+
+
 def kernel_analysis(row: Kernel, evidence: tuple[t.Evidence, ...]) -> t.KernelAnalysis:
+    return t.KernelAnalysis(kernel_value(row), roofline_value(row.roofline), stalls_value(row.stalls), evidence)
+
+
+def kernel_value(row: Kernel) -> t.Kernel:
     fields = ("mangled", "name", "short_name", "launch_count", "total_cost", "median_cost", "share", "rank", "hot")
-    kernel = t.Kernel(**{name: getattr(row, name) for name in fields}, launches=())
-    roofline = dict(row.roofline or {})
+    return t.Kernel(**{name: getattr(row, name) for name in fields}, launches=())
+
+
+def roofline_value(stored: dict[str, Any] | None) -> t.Roofline:
+    roofline = dict(stored or {})
     points = tuple(t.RooflinePoint(**point) for point in roofline.pop("points", ()))
-    return t.KernelAnalysis(kernel, t.Roofline(**roofline, points=points), stalls_value(row.stalls), evidence)
+    return t.Roofline(**roofline, points=points)
 
 
 def stalls_value(stored: Mapping[str, Any] | None) -> t.Stalls | None:

@@ -23,7 +23,9 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 
-from analysis import align
+from analysis import align, charts, source_page
+from analysis.charts import document
+from analysis.types import Analysis, Kernel, KernelAnalysis, Profile, Roofline, RooflinePoint, StallLine, Stalls
 from optimas_web.difference import Cited, Difference, Versions, difference
 from optimas_web.drawing import Bar
 from optimas_web.history import Result, history
@@ -37,7 +39,20 @@ GROUPS = {
     "Status": ("badges", "chips", "gates", "where-from"),
     "Moving about": ("crumbs", "tabs", "filter", "table", "pager"),
     "Acting": ("buttons", "form", "drop", "transfer", "dialog", "copy"),
-    "Showing": ("tiles", "card", "facts", "code", "difference", "bars", "interval", "history", "level", "slices"),
+    "Showing": (
+        "tiles",
+        "card",
+        "facts",
+        "code",
+        "heat",
+        "difference",
+        "bars",
+        "chart",
+        "interval",
+        "history",
+        "level",
+        "slices",
+    ),
     "Waiting and failing": ("stages", "polling", "log", "notices", "empty", "loading", "error", "toasts"),
 }
 TONES = ("ok", "bad", "warn", "busy", "idle")
@@ -139,6 +154,9 @@ def examples() -> dict[str, Any]:
         "difference": example_difference(),
         "seconds": {"Profile": 48.2, "Propose": 12.6, "Build": 9.31, "Check and time": 74.0},
         "bars": example_bars(),
+        "chart": example_chart(),
+        "drawing": document(example_chart()),
+        "heat": source_page.page(example_kernel("settle", 3.1, 4e11), "ponds.cu", BEFORE, ["ponds.cu"]),
         "timings": example_timings(),
         "results": history(example_results()),
         "stages": example_stages(),
@@ -194,6 +212,24 @@ def example_bars() -> list[Bar]:
         Bar("copyRim", 0.08, "6.31 ms", "84 launches", key="4"),
         Bar("void reduce<float, 256>", 0.03, "2.40 ms", "1 launch", key="5"),
     ]
+
+
+def example_kernel(name: str, flop_per_byte: float, flop_per_s: float) -> KernelAnalysis:
+    kernel = Kernel(name, f"void {name}<float>(const float*, float*, int)", name, 84, 41.2e6, 4.9e5, 0.52, 1, True, ())
+    point = RooflinePoint("fp32", "dram", flop_per_byte, flop_per_s, 66.7e12, 1.3e11, 4.8e12)
+    load, wait = {"long_scoreboard": 0.71, "mio_throttle": 0.21, "wait": 0.08}, {"barrier": 0.6, "wait": 0.4}
+    lines = (
+        StallLine("ponds.cu", 6, "", 1294, 0.647, load),
+        StallLine("ponds.cu", 5, "", 462, 0.231, wait),
+        StallLine("ponds.cu", 8, "", 244, 0.122, {"drain": 0.9, "wait": 0.1}),
+    )
+    return KernelAnalysis(kernel, Roofline("latency", "", 0.9, (point,)), Stalls("stalled samples", 2000, lines), ())
+
+
+def example_chart() -> charts.Chart:
+    found = (example_kernel("settle", 3.1, 4e11), example_kernel("levelWater", 0.4, 1.6e12))
+    profile = Profile("ncu_rep", "Nsight Compute", None, None, "ns", False, ())
+    return charts.make("roofline", Analysis(profile, found, (), {}))
 
 
 def example_timings() -> list[SimpleNamespace]:

@@ -21,5 +21,6 @@ urlpatterns = [
     path("style/poll/", style.style_poll, name="style_poll"),
     path("attempts/", include("reviews.urls")),
     path("projects/", include("optimas_web.urls_of_projects")),
+    path("profiles/", include("analysis.urls")),
     path("admin/", admin.site.urls),
 ]

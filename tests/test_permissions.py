@@ -56,6 +56,8 @@ class World:
 
 FILLED: dict[str, Callable[[World], Any]] = {
     "attempts/<int:pk>": lambda world: world.attempt.pk,
+    "profiles/<int:pk>": lambda world: world.attempt.run.profile_id,
+    "profiles/<int:pk>/evidence/<str:label>": lambda world: world.attempt.run.profile.evidence.all()[0].label,
     "settings/teams/<int:pk>": lambda world: world.team.pk,
     "settings/teams/<int:pk>/members/<int:member>": lambda world: world.member.pk,
 }

@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString
 from optimas_web import figures
 from optimas_web.difference import difference
 from optimas_web.drawing import across, bar_list, interval_plot, slices
+from optimas_web.heat import bar, heat_rows
 from optimas_web.words import KINDS, LOOKS, TITLES, Look
 
 register = template.Library()
@@ -36,8 +37,11 @@ for function in (
     bar_list,
     slices,
     difference,
+    heat_rows,
 ):
     register.filter(function.__name__, function)
+
+register.filter("stacked_bar", bar)
 
 KEPT_MESSAGES = 20
 
