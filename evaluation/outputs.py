@@ -7,7 +7,7 @@ because it looks like a time.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Literal
 
@@ -23,6 +23,12 @@ _MASKED = "\0"  # stands for masked text; a program that prints this byte itself
 _TOKEN = re.compile(r"0x[0-9a-fA-F]+|[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\w+|\s+|.")
 _KINDS = (r"0x[0-9a-fA-F]+", r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?", r"\w+", r"\S+")
 _FAIL = re.compile(r"\bFAIL(?:ED)?\b")
+# A line that only says how well the program thinks of itself: PASS, "Result: OK", "all tests passed".
+_OWN_VERDICT = re.compile(
+    r"\W*(?:(?:all|self|tests?|checks?|results?|verification|validation|status|is|are|was)\W+)*"
+    r"(?:pass(?:ed)?|ok|success(?:ful)?|correct|verified|done)\W*",
+    re.IGNORECASE,
+)
 _SHOWN = 160
 
 
@@ -34,22 +40,23 @@ def baseline(workload: WorkloadSpec, runs: Sequence[Outputs], declared: Sequence
     """
     if len(runs) < 2:
         raise ValueError("one run cannot show what varies")
-    masks = (*(_declared(declared)), *(mask for stream in STREAMS for mask in _seen(stream, runs, declared)))
-    count = _comparable(runs[0], masks)
-    unstable = _instability(runs, masks)
-    problem = _broken(workload, runs) or unstable
-    if not problem and count == 0:
-        problem = "the original wrote nothing that can be compared: zero compared bytes prove nothing"
-    return Baseline(workload.name, not unstable, count, masks, runs[0], problem)
+    names = [f"run {number} of the original" for number in range(1, len(runs) + 1)]
+    return _judged(workload, dict(zip(names, runs, strict=True)), tuple(_declared(declared)))
+
+
+def again(known: Baseline, workload: WorkloadSpec, late: Outputs) -> Baseline:
+    """``known`` with what one more run of the original shows to vary."""
+    return _judged(workload, {"the original's first run": known.outputs, "a later run of it": late}, known.masks)
 
 
 def compare(original: Baseline, candidate: Outputs) -> Comparison:
     """The candidate's run against the original's. Every difference is one sentence that names the place."""
     before = original.outputs
     differences = [*_end_differences(before.ran, candidate.ran)]
-    for stream in STREAMS:
-        differences += _text_differences(stream, before, candidate, original.masks)
-    differences += _file_differences(before.files, candidate.files)
+    if candidate.ran.ended == before.ran.ended:  # else what it wrote until then says nothing more
+        for stream in STREAMS:
+            differences += _text_differences(stream, before, candidate, original.masks)
+        differences += _file_differences(before.files, candidate.files)
     return Comparison(
         workload=original.workload,
         same=not differences and original.comparable_bytes > 0,
@@ -73,9 +80,8 @@ def _declared(patterns: Sequence[str]) -> Iterator[Mask]:
             yield Mask(stream, pattern, "declared")
 
 
-def _seen(stream: Stream, runs: Sequence[Outputs], declared: Sequence[str]) -> tuple[Mask, ...]:
+def _seen(stream: Stream, runs: Sequence[Outputs], already: Sequence[Mask]) -> tuple[Mask, ...]:
     """One mask for every shape of line that varies; none when the runs do not even have the same number of lines."""
-    already = [mask for mask in _declared(declared) if mask.stream == stream]
     texts = [_lines(_masked(_text(run, stream), stream, already)) for run in runs]
     if len({len(lines) for lines in texts}) > 1:
         return ()
@@ -136,10 +142,19 @@ def _blank(match: re.Match[str]) -> str:
 # --- what the original is worth ---------------------------------------------------------------
 
 
-def _broken(workload: WorkloadSpec, runs: Sequence[Outputs]) -> str:
+def _judged(workload: WorkloadSpec, named: Mapping[str, Outputs], masks: tuple[Mask, ...]) -> Baseline:
+    """``named``: what to call each run. ``masks``: those that are known already."""
+    runs = tuple(named.values())
+    masks = (*masks, *(mask for stream in STREAMS for mask in _seen(stream, runs, masks)))
+    unstable = _instability(runs, masks)
+    problem = _broken(workload, named) or unstable or _nothing_to_compare(runs[0], masks)
+    printed = _masked(_text(runs[0], "stdout"), "stdout", masks)
+    return Baseline(workload.name, not unstable, _comparable(runs[0], masks), masks, runs[0], problem, printed)
+
+
+def _broken(workload: WorkloadSpec, named: Mapping[str, Outputs]) -> str:
     """Why runs of the original are no proof, whatever they have in common."""
-    for number, run in enumerate(runs, start=1):
-        which = f"run {number} of the original"
+    for which, run in named.items():
         if run.ran.ended != "exited":
             return f"{which}: {run.ran.reason or run.ran.ended}"
         if run.ran.status != 0:
@@ -149,7 +164,7 @@ def _broken(workload: WorkloadSpec, runs: Sequence[Outputs]) -> str:
         for stream in STREAMS:
             if line := _first_line_with(_FAIL, _text(run, stream)):
                 return f"{which} says that it failed: {line}"
-    if workload.outputs and not runs[0].files:
+    if workload.outputs and not next(iter(named.values())).files:
         return f"the original wrote none of the declared output files ({', '.join(workload.outputs)})"
     return ""
 
@@ -175,10 +190,20 @@ def _instability(runs: Sequence[Outputs], masks: Sequence[Mask]) -> str:
 
 
 def _comparable(run: Outputs, masks: Sequence[Mask]) -> int:
-    """Bytes that a comparison really looks at: what is not masked and not white space, and all files."""
-    texts = (_masked(_text(run, stream), stream, masks) for stream in STREAMS)
-    printed = sum(len(re.sub(rf"[\s{_MASKED}]", "", text).encode("utf-8", "surrogateescape")) for text in texts)
+    """Bytes that a comparison really looks at: what is not masked, not white space and no verdict on itself, and all
+    files."""
+    lines = [line for stream in STREAMS for line in _lines(_masked(_text(run, stream), stream, masks))]
+    words = "".join(line for line in lines if not _OWN_VERDICT.fullmatch(line))
+    printed = len(re.sub(rf"[\s{_MASKED}]", "", words).encode("utf-8", "surrogateescape"))
     return printed + sum(file.size for file in run.files)
+
+
+def _nothing_to_compare(run: Outputs, masks: Sequence[Mask]) -> str:
+    if _comparable(run, masks):
+        return ""
+    own = next((line for line in _lines(_text(run, "stdout")) if _OWN_VERDICT.fullmatch(line)), "")
+    but = f" but its verdict on itself, {_shown(own.strip())}" if own else ""
+    return f"the original wrote nothing that can be compared{but}: zero compared bytes prove nothing"
 
 
 # --- differences ------------------------------------------------------------------------------

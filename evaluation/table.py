@@ -44,8 +44,14 @@ def outputs(found: Iterable[Row]) -> str:
 
 def _output_line(row: Row) -> str:
     said = "the same" if row["same"] else "; ".join(row["differences"])
-    masks = f", {len(row['masks'])} masked places" if row["masks"] else ""
-    return f"workload {row['workload']}: {said} ({row['compared_bytes']} bytes compared{masks})"
+    masks = [f"  not compared in {mask['stream']}: {_mask(mask)}" for mask in row["masks"]]
+    return "\n".join([f"workload {row['workload']}: {said} ({row['compared_bytes']} bytes compared)", *masks])
+
+
+def _mask(mask: Row) -> str:
+    if mask["origin"] == "declared":
+        return f"{mask['pattern']} (declared in optimas.toml)"
+    return f"what varies by itself in {mask['example']!r}"
 
 
 def timings(found: Iterable[Row]) -> str:

@@ -149,11 +149,13 @@ class Baseline:
     outputs: Outputs
     problem: str = ""
     """Why the original cannot be used as proof; empty when it can."""
+    printed: str = ""
+    """Its standard output with the masks on it."""
 
     @property
-    def data(self) -> tuple[bytes, tuple[OutputFile, ...]]:
-        """What tells two workloads apart: what they wrote."""
-        return self.outputs.ran.stdout, self.outputs.files
+    def data(self) -> tuple[str, tuple[OutputFile, ...]]:
+        """What tells two workloads apart: what they wrote, without what varies by itself."""
+        return self.printed, self.outputs.files
 
 
 @dataclass(frozen=True, slots=True)

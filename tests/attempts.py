@@ -196,7 +196,7 @@ def comparison(workload: str, failed: str) -> t.Comparison:
 def baseline(workload: str) -> t.Baseline:
     ran = t.Ran("exited", 0, "", workload.encode(), b"", 0, 1)
     masks = (t.Mask("stdout", "time: ([0-9.]+)", "seen", "time: 1.25"),) if workload == "default" else ()
-    return t.Baseline(workload, True, 4_000_000, masks, t.Outputs(ran, ()))
+    return t.Baseline(workload, True, 4_000_000, masks, t.Outputs(ran, ()), printed=workload)
 
 
 def edit(text: str, first: int, last: int, new: str, labels: Sequence[str], **more: object) -> dict[str, object]:

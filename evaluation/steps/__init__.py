@@ -93,10 +93,12 @@ class Bench:
     def on_gpu(self) -> bool:
         return self.case.manifest.toolchain == "cuda"
 
-    def run(self, side: Side, built: Built, workload: WorkloadSpec, folder: Path) -> Ran:
+    def run(
+        self, side: Side, built: Built, workload: WorkloadSpec, folder: Path, env: Mapping[str, str] | None = None
+    ) -> Ran:
         """One run of a workload in ``folder``, a copy of the one where its side was built."""
         limits = Limits(wall_s=workload.timeout_s)
-        return self.case.toolchain.run(folder, built, workload.command, limits, cancelled=self.cancelled)
+        return self.case.toolchain.run(folder, built, workload.command, limits, env=env, cancelled=self.cancelled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from evaluation.outputs import baseline, compare
+from evaluation.outputs import again, baseline, compare
 from evaluation.types import Ended, OutputFile, Outputs, Ran
 from optimas_web.errors import UserError
 from projects.types import WorkloadSpec
@@ -104,6 +104,52 @@ def test_bytes_that_are_no_text_are_compared_as_bytes() -> None:
     original = baseline(PRINTS, [old] * 3)
     assert compare(original, old).same
     assert not compare(original, new).same
+
+
+def test_a_later_run_of_the_original_shows_what_changes_slowly() -> None:
+    """A clock in seconds stands still over three quick runs; then the candidate runs a second later."""
+    start, later = "started 1796122598, 4 ms\nsum 7\n", "started 1796122599, 5 ms\nsum 7\n"
+    quick = baseline(PRINTS, [outputs(start), outputs(start.replace("4 ms", "6 ms")), outputs(start)])
+    candidate = outputs(later.replace("99", "98", 1).replace("122598", "122600"))
+    assert not compare(quick, candidate).same
+    known = again(quick, PRINTS, outputs(later))
+    assert (known.stable, known.problem, len(known.masks)) == (True, "", 2)
+    assert compare(known, candidate).same
+    assert not compare(known, outputs(later.replace("sum 7", "sum 8"))).same
+
+
+def test_a_later_run_that_differs_beyond_masks_makes_the_original_no_proof() -> None:
+    known = again(baseline(WRITES, [outputs("x", file("out/a.bin", b"1"))] * 3), WRITES, outputs("x"))
+    assert "two runs of the original differ: out/a.bin was not written" in known.problem
+    assert "a later run of it ended with status 3" in again(known, WRITES, outputs("x", status=3)).problem
+
+
+def test_a_run_that_was_ended_is_told_as_that_alone() -> None:
+    flood = outputs("x" * 1000, ended="output_limit", reason="printed more than 16 MiB: killed")
+    found = compare(baseline(PRINTS, [outputs("sum 7\n")] * 3), flood)
+    assert found.differences == ("the run did not end like the original's: printed more than 16 MiB: killed",)
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_"),
+    [
+        ("PASS\n", 0),
+        ("Result: OK\nAll tests passed.\n", 0),
+        ("verification = PASSED\nsum 12\n", len("sum12")),
+        ("12 passed\n", len("12passed")),
+        ("ok 0.5\n", len("ok0.5")),
+    ],
+)
+def test_what_a_program_thinks_of_itself_counts_for_nothing(text: str, bytes_: int) -> None:
+    found = baseline(PRINTS, [outputs(text)] * 3)
+    assert found.comparable_bytes == bytes_
+    assert ("nothing that can be compared but its verdict on itself" in found.problem) == (bytes_ == 0)
+
+
+def test_two_workloads_are_not_told_apart_by_what_varies_by_itself() -> None:
+    one, two = (baseline(PRINTS, [outputs(f"took {n}.5 ms\nsum 7\n") for n in (at, at + 1, at + 2)]) for at in (3, 6))
+    assert one.data == two.data
+    assert one.data != baseline(PRINTS, [outputs("took 3 ms\nsum 8\n"), outputs("took 4 ms\nsum 8\n")]).data
 
 
 # --- the original -----------------------------------------------------------------------------

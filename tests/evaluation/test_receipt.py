@@ -66,8 +66,8 @@ def evaluated(speedup=1.5, failed=None, **changes):
         ),
         environment={"cpu": "some", "cores": 2},
         baselines=(
-            Baseline("default", True, 100, (Mask("stdout", r"\d+ ms", "seen", "12 ms"),), outputs(b"a")),
-            Baseline("odd", True, 50, (), outputs(b"b")),
+            Baseline("default", True, 100, (Mask("stdout", r"\d+ ms", "seen", "12 ms"),), outputs(b"a"), printed="a"),
+            Baseline("odd", True, 50, (), outputs(b"b"), printed="b"),
         ),
         seed=SEED,
     )
