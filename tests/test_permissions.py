@@ -14,11 +14,12 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from optimizer.models import Attempt
-from projects.models import Membership, Role, Team
+from projects.models import Membership, Role, Team, Upload
+from projects.services import store_upload
 from tests import attempts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("valkey")]
@@ -32,6 +33,8 @@ PUBLIC = {
     "healthz": "is asked by supervisors",
     "theme": "is chosen on the sign-in page too",
 }
+# Files on their way in belong to the one who sends them.
+PERSONAL = {"projects:review", "projects:upload", "projects:upload_finish"}
 # What everybody may change: only ever something of one's own.
 OWN = {"logout", "theme", "password_change", "settings:account", "settings:leave_team", "style"}
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -48,6 +51,7 @@ class World:
     team: Team
     member: Membership
     attempt: Attempt
+    upload: Upload
     ada: User
     lea: User
     vic: User
@@ -58,10 +62,20 @@ FILLED: dict[str, Callable[[World], Any]] = {
     "attempts/<int:pk>": lambda world: world.attempt.pk,
     "profiles/<int:pk>": lambda world: world.attempt.run.profile_id,
     "profiles/<int:pk>/evidence/<str:label>": lambda world: world.attempt.run.profile.evidence.all()[0].label,
+    "projects/<int:pk>": lambda world: world.attempt.run.snapshot.project_id,
+    "projects/<int:pk>/profiles/<int:profile>": lambda world: world.attempt.run.profile_id,
+    "projects/new/<int:pk>": lambda world: world.upload.pk,
+    "projects/uploads/<int:pk>": lambda world: world.upload.pk,
     "settings/teams/<int:pk>": lambda world: world.team.pk,
     "settings/teams/<int:pk>/members/<int:member>": lambda world: world.member.pk,
 }
 """An address up to and with a parameter -> what to put there."""
+
+SENT: dict[str, Callable[[World], dict[str, Any]]] = {
+    "projects:upload_begin": lambda world: {"team": world.team.pk, "name": "ponds.cu", "size": 5},
+    "projects:sample": lambda world: {"team": world.team.pk, "name": "heat2d"},
+}
+"""Forms that name the row which they are about: what is sent with a POST."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +116,10 @@ def each(addresses: list[Address]) -> pytest.MarkDecorator:
 
 
 @pytest.fixture(scope="module")
-def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
+def world(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) -> Iterator[World]:
     """Made once, in a transaction that is never committed; what a test changes is undone after it."""
-    with django_db_blocker.unblock(), transaction.atomic():
+    files = override_settings(UPLOAD_ROOT=tmp_path_factory.mktemp("uploads"))
+    with django_db_blocker.unblock(), transaction.atomic(), files:
         yield make_world()
         transaction.set_rollback(True)
 
@@ -117,7 +132,9 @@ def make_world() -> World:
     roles = {"ada": Role.ENGINEER, "lea": Role.LEAD, "vic": Role.VIEWER}
     members = {name: Membership.objects.create(team=team, user=people[name], role=role) for name, role in roles.items()}
     Membership.objects.create(team=Team.objects.create(name="Elsewhere"), user=people["zoe"], role=Role.OWNER)
-    return World(team=team, member=members["ada"], attempt=attempt, **people)
+    source = attempts.sample("heat2d")["heat2d.cpp"]
+    upload = store_upload(team, people["ada"], "heat2d.cpp", len(source), [source])
+    return World(team=team, member=members["ada"], attempt=attempt, upload=upload, **people)
 
 
 def signed_in(user: User) -> Client:
@@ -155,7 +172,7 @@ def test_the_walk_finds_the_pages_that_we_know_of():
 def test_every_parameter_of_an_address_is_filled_and_nothing_else_is_listed():
     needed = {piece for address in PAGES for piece in address.parameters}
     assert needed == set(FILLED), "say in FILLED which row belongs into a new address"
-    assert set(PUBLIC) | OWN <= {address.name for address in PAGES}
+    assert set(PUBLIC) | OWN | PERSONAL <= {address.name for address in PAGES}
     assert all(address.name for address in PAGES)
 
 
@@ -194,15 +211,25 @@ def test_a_stranger_is_told_what_everybody_is_told_of_what_does_not_exist(addres
     assert rows() == before
 
 
+@each([address for address in PAGES if address.name in SENT])
+def test_a_stranger_names_no_row_of_others_in_a_form(address, world):
+    client = signed_in(world.zoe)
+    before = rows()
+    answer = client.post(filled(address, world), SENT[address.name](world))
+    assert answer.status_code in (403, 404)
+    assert rows() == before
+
+
 @each(PAGES)
 def test_a_viewer_changes_nothing(address, world):
     client = signed_in(world.vic)
     before = rows()
     looked = client.get(filled(address, world))
-    assert looked.status_code < 400 or looked.status_code in (403, 405) or address.name in PUBLIC
+    assert looked.status_code < 400 or looked.status_code in (403, 405) or address.name in PERSONAL | set(PUBLIC)
     assert rows() == before
     for method in METHODS[1:]:
-        answer = getattr(client, method)(filled(address, world))
+        sent = SENT[address.name](world) if method == "post" and address.name in SENT else None
+        answer = getattr(client, method)(filled(address, world), sent)
         if address.name not in OWN | set(PUBLIC):
             assert answer.status_code in (403, 404, 405), f"{method} was answered {answer.status_code}"
             assert rows() == before
@@ -213,7 +240,7 @@ def test_a_lead_sees_everything_that_an_engineer_made(address, world):
     """405: an address for changes. 403: only leads may."""
     engineer, lead = (signed_in(user).get(filled(address, world)).status_code for user in (world.ada, world.lea))
     assert engineer < 400 or engineer == 405
-    assert lead == engineer
+    assert lead == (404 if address.name in PERSONAL and engineer != 405 else engineer)
 
 
 # --- the administration -----------------------------------------------------------------------
