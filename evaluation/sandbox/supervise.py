@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evaluation.sandbox.profiles import Bounds
-from evaluation.sandbox.watch import cpu_ns, descendants, folder_bytes, held_by
+from evaluation.sandbox.watch import cpu_ns, descendants, folder_bytes, held_by, open_up
 from evaluation.types import Ended
 
 TICK_S = 0.25
@@ -152,6 +152,7 @@ class _Tree:
                 self._drain(selector)
         finally:
             os.close(exit_fd)
+        open_up(self.folder)
         return self._ending(stop or self._left_behind())
 
     def _watch(self, selector: selectors.BaseSelector, exit_fd: int) -> Stop | None:
@@ -227,6 +228,8 @@ class _Tree:
         before = time.monotonic()
         used = folder_bytes(self.folder, self.limits.job_bytes + 1)
         self.next_count = time.monotonic() + _DISK_SHARE * (time.monotonic() - before)
+        if used is None:
+            return Stop("disk_limit", "made folders that cannot be counted, too deep or closed: killed")
         if used <= self.limits.job_bytes:
             return None
         return Stop("disk_limit", f"filled its folder with more than {size_text(self.limits.job_bytes)}: killed")

@@ -30,7 +30,7 @@ def original_does_not_build(built: Built) -> UserError:
     telling = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "")
     said = f": {telling.strip()[:300]}" if telling else ""
     return UserError(
-        f"The original program does not build: {built.reason}{said}",
+        f"The original program does not build: {built.reason}{said}.",
         "Mend the program or [build] in optimas.toml; no edit was judged.",
     )
 

@@ -203,9 +203,21 @@ def test_a_folder_filled_between_two_looks_is_seen_at_the_end(job: Path) -> None
     assert (ran.ended, ran.status) == ("disk_limit", 0)
 
 
-def test_a_closed_folder_cannot_hide_its_size_and_is_removed(job: Path) -> None:
-    ran = run(job, "mkdir d && echo x > d/x && chmod 0 d")
-    assert ran.ended == ("exited" if os.geteuid() == 0 else "disk_limit")
+def test_what_a_program_closes_is_counted_read_copied_and_removed(job: Path) -> None:
+    """Root reads it anyway; for anybody else it is opened again."""
+    ran = run(job, "mkdir d && head -c 3000000 /dev/zero > d/x && chmod 0 d/x d .", Limits(job_bytes=1_000_000))
+    assert ran.ended == "disk_limit"
+    assert [file.size for file in workspace.outputs_of(job, ["d/x"])] == [3_000_000]
+    with workspace.copied(job) as copy:
+        assert workspace.find(copy, ["**"]) == ("d/x", "readme")
+
+
+def test_folders_too_deep_to_be_counted_break_the_limit_and_hide_nothing_else(job: Path) -> None:
+    nest = "i=0; while [ $i -lt 1000 ]; do mkdir dddddddddd && cd -P dddddddddd || break; i=$((i+1)); done"
+    ran = run(job, f"echo x > out; {nest}", Limits(wall_s=30))
+    assert ran.ended == "disk_limit"
+    assert ran.reason.startswith("made folders that cannot be counted, too deep or closed")
+    assert workspace.find(job, ["out"]) == ("out",)
 
 
 def test_cancelling_takes_half_a_second(job: Path) -> None:
