@@ -26,7 +26,7 @@ from evaluation.toolchains import gpus
 from optimas_web.errors import UserError
 from optimas_web.jobs import LIVE, Cancelled, Job, JobStatus, RunningJob, enqueue, request_cancel
 from optimizer.backends import backend
-from optimizer.models import Attempt, AttemptOrigin, Run, RunStatus
+from optimizer.models import ENDED, Attempt, AttemptOrigin, Run, RunStatus
 from optimizer.rows import checked_of, store_gate
 from optimizer.services import book, offered_evidence, profile_of, run_kernels
 from optimizer.types import GATES, Gate, Region
@@ -196,6 +196,8 @@ def need_profile(run: Run) -> None:
         set_status(run, RunStatus.FAILED, run.profile.problem)
         return
     set_status(run, RunStatus.PROFILING)
+    if live_jobs(run).exists():  # asked for already, by another run or by somebody on the project's page
+        return
     if run.profile.origin == Origin.HOST:
         ask(run, "evaluation.profile", run.profile.pk, queue=queue_for(run))
     else:
@@ -246,8 +248,10 @@ def set_status(run: Run, status: RunStatus, problem: str = "", hint: str = "") -
 
 def job_ended(job: Job, status: JobStatus, error: str, hint: str) -> None:
     """Called in the transaction in which a job ends, however it ends."""
-    if status not in (JobStatus.DONE, JobStatus.CANCELLED) and job.kind in PROFILE_KINDS:
-        Profile.objects.filter(pk=job.target_id).update(state=ProfileState.FAILED, problem=f"{error} {hint}".strip())
+    if status != JobStatus.DONE and job.kind in PROFILE_KINDS:
+        problem = f"{error} {hint}".strip() or "It was cancelled before it was read."
+        waiting = Profile.objects.filter(pk=job.target_id, state=ProfileState.PENDING)
+        waiting.update(state=ProfileState.FAILED, problem=problem)
     for run in runs_of(job):
         if status == JobStatus.DONE:
             advance(run.pk)
@@ -263,9 +267,11 @@ def end_of_run(run: Run, job: Job, status: JobStatus) -> RunStatus:
 
 
 def runs_of(job: Job) -> list[Run]:
+    """The runs that the job was done for, locked: whoever cancels one now waits until it knows of the job's end."""
+    runs = Run.objects.select_for_update(of=("self",)).order_by("pk")
     if job.kind in PROFILE_KINDS:
-        return list(Run.objects.filter(profile_id=job.target_id))
-    return list(Run.objects.filter(attempts=job.target_id))
+        return list(runs.filter(profile_id=job.target_id))
+    return list(runs.filter(attempts=job.target_id))
 
 
 # --- what people ask for ----------------------------------------------------------------------
@@ -307,8 +313,15 @@ def cancel_run(run: Run) -> None:
         if run.has_ended:
             return
         set_status(run, RunStatus.CANCELLED)
-        for job in live_jobs(run):
-            request_cancel(job)
+    # Nothing new is asked for from here on. Not under the lock: see request_cancel.
+    for job in live_jobs(run) if profile_is_its_own(run) else live_jobs(run).exclude(kind__in=PROFILE_KINDS):
+        request_cancel(job)
+
+
+def profile_is_its_own(run: Run) -> bool:
+    """Whether nobody else waits for the profile: it is taken here, and no other run asks for it."""
+    others = Run.objects.filter(profile=run.profile_id).exclude(status__in=ENDED)
+    return run.profile is not None and run.profile.origin == Origin.HOST and not others.exists()
 
 
 def live_jobs(run: Run) -> Any:

@@ -90,10 +90,19 @@ def send(job: Job) -> None:
 
 
 def request_cancel(job: Job) -> None:
-    """A queued job ends now; a running one ends at its next look (at most two seconds)."""
+    """A queued job ends now, and its owner is told; a running one ends at its next look (at most two seconds).
+
+    Call it without a lock on the owner: a worker whose job ends holds the job and waits for its owner.
+    """
     ended = {"status": JobStatus.CANCELLED, "ended": timezone.now(), "stage": "cancelled"}
-    if not Job.objects.filter(pk=job.pk, status=JobStatus.QUEUED).update(cancel_requested=True, **ended):
-        Job.objects.filter(pk=job.pk, status=JobStatus.RUNNING).update(cancel_requested=True)
+    with transaction.atomic():
+        row = Job.objects.select_for_update().get(pk=job.pk)
+        if row.status == JobStatus.RUNNING:
+            Job.objects.filter(pk=row.pk).update(cancel_requested=True)
+        elif row.status == JobStatus.QUEUED:
+            append_log(Job.objects.filter(pk=row.pk), "cancelled before it began")
+            Job.objects.filter(pk=row.pk).update(cancel_requested=True, **ended)
+            tell_owner(row, JobStatus.CANCELLED, "", "")
 
 
 # --- doing it ---------------------------------------------------------------------------------
