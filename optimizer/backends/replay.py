@@ -65,7 +65,7 @@ def find(recordings: Sequence[Recording], snapshot: str, kernels: Collection[str
             return each
     asked = _keys(snapshot, kernels, kinds)
     listed = "; ".join(_keys(each.snapshot, each.kernels, each.sources) for each in recordings) or "none at all"
-    raise UserError(f"No answer is recorded for {asked}.", f"Recorded: {listed}.")
+    raise UserError(f"No answer is recorded for {asked}.", f"Choose what was recorded: {listed}.")
 
 
 def text_of(content: str, prompt: Prompt, evidence: Collection[Evidence]) -> str:
