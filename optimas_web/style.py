@@ -26,11 +26,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from analysis import align, charts, source_page
 from analysis.charts import document
 from analysis.types import Analysis, Kernel, KernelAnalysis, Profile, Roofline, RooflinePoint, StallLine, Stalls
+from evaluation.run_page import AttemptLine
 from optimas_web.difference import Cited, Difference, Versions, difference
 from optimas_web.drawing import Bar
 from optimas_web.history import Result, history
 from optimas_web.listing import code_lines
 from optimas_web.words import LOOKS
+from optimizer.types import GATES, Gate, GateStatus
 
 FOLDER = Path(settings.BASE_DIR) / "templates" / "style"
 SPRITE = Path(settings.BASE_DIR) / "static" / "icons.svg"
@@ -52,6 +54,7 @@ GROUPS = {
         "history",
         "level",
         "slices",
+        "timeline",
     ),
     "Waiting and failing": ("stages", "polling", "log", "notices", "empty", "loading", "error", "toasts"),
 }
@@ -160,6 +163,7 @@ def examples() -> dict[str, Any]:
         "timings": example_timings(),
         "results": history(example_results()),
         "stages": example_stages(),
+        "attempts": example_attempts(),
         "trail": [("Home", "/"), ("ponds", "#crumbs"), ("Run 12", None)],
         "tabs": [
             ("Runs", "#tabs", 12, True),
@@ -175,10 +179,9 @@ def thing(**fields: Any) -> SimpleNamespace:
     return SimpleNamespace(**fields)
 
 
-def example_gates() -> list[SimpleNamespace]:
-    words = ("parse", "citations", "guardrails", "build", "symbols", "outputs", "sanitizer", "timing", "re_profile")
-    states = ("passed",) * 5 + ("failed", "not_run", "not_run", "not_applicable")
-    return [thing(name=word, status=state, reason="") for word, state in zip(words, states, strict=True)]
+def example_gates() -> list[Gate]:
+    states: list[GateStatus] = [*["passed"] * 5, "failed", "not_run", "not_run", "not_applicable"]  # type: ignore[list-item]
+    return [Gate(name, state, "", 1.0) for name, state in zip(GATES, states, strict=True)]
 
 
 def example_rows() -> list[SimpleNamespace]:
@@ -258,4 +261,16 @@ def example_stages() -> list[SimpleNamespace]:
         thing(name="Build", status="done", seconds=9.31, note="", progress=None),
         thing(name="Time", status="running", seconds=74.0, note="Pair 13 of at most 30", progress=0.43),
         thing(name="Profile again", status="queued", seconds=None, note="", progress=None),
+    ]
+
+
+def example_attempts() -> list[AttemptLine]:
+    gates, said = example_gates(), "Recorded on 2026-12-01: a language model. It was recorded for another prompt."
+    failed = Gate("outputs", "failed", "out/rows.bin differs on the workload odd: 12 of 4,096 bytes.", 1.0)
+    passed = [Gate(name, "passed", "", 1.0) for name in GATES]
+    proved = {"verdict": "faster", "speedup": 1.84, "repairs": 1, "recorded": said, "best": True}
+    return [
+        AttemptLine(1, "#timeline", "A model", "edits", "2 edits.", gates, "failed", failed=failed),
+        AttemptLine(2, "#timeline", "Recorded answer", "edits", "1 edit.", passed, **proved),  # type: ignore[arg-type]
+        AttemptLine(3, "#timeline", "A person", "waiting_for_answer", "", ()),
     ]

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from evaluation.documents import WHOLE_SCOPES
+from evaluation.run_page import SCOPES
 from optimizer.types import GATES, Gate
 from reviews.types import Document, Headline, Known, PairRow, Scope, ScoreRow
 
-SCOPES = {"program": "whole program", "selected": "selected kernels", "gpu": "all GPU time"}
 ORDER = ("selected", "gpu", "program")
 ENDED = ("done", "needs_review", "cancelled", "failed")
 """Statuses in which nothing of a run goes on any more."""

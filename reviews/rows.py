@@ -9,6 +9,7 @@ from analysis import evidence
 from analysis.models import Evidence, Kernel
 from analysis.rows import evidence_value, stalls_value
 from analysis.types import Evidence as EvidenceValue
+from evaluation.run_page import spent
 from optimizer.models import Attempt, Prompt
 from optimizer.rows import as_text, edits_of, gate_of, violation_of
 from optimizer.types import NotApplied
@@ -79,16 +80,5 @@ def machine(row: Attempt) -> str:
 
 
 def seconds_of(row: Attempt) -> dict[str, Any]:
-    """Where the time of the run went, in the order in which it goes."""
-    spent = row.run.seconds
-    return {words: spent[name] for name, words in STAGES.items() if name in spent}
-
-
-STAGES = {
-    "profile": "Profile",
-    "summarise": "Write the prompt",
-    "infer": "Answer",
-    "build": "Build",
-    "validate": "Compare, check and time",
-    "re_profile": "Measure the evidence again",
-}
+    """Where the time of the run went."""
+    return spent(row.run.seconds)

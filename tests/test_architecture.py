@@ -18,7 +18,7 @@ FROM_BELOW = ("optimas_web.errors", "optimas_web.jobs")
 
 # ``rows`` writes values into rows and reads them back, for services.
 DJANGO_NAMES = {"models", "rows", "views", "urls", "forms", "services", "tasks", "admin", "apps", "checks", "api"}
-DJANGO_FOLDERS = {"management", "migrations", "templatetags"}
+DJANGO_FOLDERS = {"management", "migrations", "templatetags", "views"}
 NAMESAKES = ("optimizer/forms.py",)  # the forms an answer may have, no Django forms
 DJANGO_PACKAGES = {"django", "celery", "kombu", "psycopg", "redis", "environ", "django_htmx", "whitenoise"}
 

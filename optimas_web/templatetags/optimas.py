@@ -69,6 +69,12 @@ def named(name: str) -> str:
     return TITLES[name]
 
 
+@register.filter
+def titled(name: str) -> str:
+    """The same for stages, of which only the gates have a title besides their name."""
+    return TITLES.get(name, name)
+
+
 register.filter("width", across)
 
 
