@@ -22,5 +22,6 @@ urlpatterns = [
     path("attempts/", include("reviews.urls")),
     path("projects/", include("optimas_web.urls_of_projects")),
     path("profiles/", include("analysis.urls")),
+    path("", include("evaluation.urls")),
     path("admin/", admin.site.urls),
 ]
