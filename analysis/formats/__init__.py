@@ -22,6 +22,8 @@ HEAD_BYTES = 4096
 NCU = "Upload the report that `ncu --set full --import-source yes -o report ./program` writes (report.ncu-rep)."
 CALLGRIND = "For a CPU program upload the file that `valgrind --tool=callgrind --cache-sim=yes ./program` writes."
 
+_NSYS = "a report of Nsight Systems (.nsys-rep or .qdrep): a time line without counters of single instructions"
+
 # What files begin with that people upload instead of a report: the bytes, what the file is, what to do.
 _LOOKALIKES: tuple[tuple[bytes, str, str], ...] = (
     (
@@ -31,16 +33,19 @@ _LOOKALIKES: tuple[tuple[bytes, str, str], ...] = (
     ),
     (rb"\x1f\x8b", "a gzip file", "Unpack it with `gunzip` and upload what is in it."),
     (rb"PK\x03\x04", "a zip archive", "Unpack it and upload the report that is in it."),
-    (
-        rb"NVIDIA Tegra Profiler Report",
-        "a report of Nsight Systems (.nsys-rep or .qdrep): a time line without counters of single instructions",
-        NCU,
-    ),
+    (rb"NVIDIA Tegra Profiler Report", _NSYS, NCU),
     (rb"SQLite format 3\x00", "an SQLite database, for instance an export of Nsight Systems", NCU),
     (rb"\x7fELF", "a program (ELF), not a profile of it", f"{NCU} {CALLGRIND}"),
     (rb"\s*==(PROF|ERROR|WARNING)==", "the console output of ncu", NCU),
     (rb'\s*"(ID|Kernel Name|File Path)",', "a CSV table that ncu printed", NCU),
     (rb"[^\n]*,[^\n]*,", "a CSV table", f"{NCU} {CALLGRIND}"),
+)
+
+# What the name of a file promises whose content is nothing known.
+_PROMISES: tuple[tuple[str, str], ...] = (
+    (r"\.(qdrep|qdstrm|nsys-rep)$", f"{_NSYS}, or was one once"),
+    (r"\.(sqlite3?|db)$", "no SQLite database, whatever its name says: damaged, or of another kind"),
+    (r"\.ncu-repz?$", "no Nsight Compute report, whatever its name says: damaged, or of another kind"),
 )
 
 
@@ -66,17 +71,25 @@ def read(path: Path) -> Profile:
         reader = cast(Format, import_module(dotted))
         if reader.detect(head, path.name):
             return reader.parse(path)
-    what, remedy = _seems(head)
+    what, remedy = _seems(_unmarked(head), path.name)
     raise UserError(f"{path.name} is not a profile that can be read: it seems to be {what}.", remedy)
 
 
-def _seems(head: bytes) -> tuple[str, str]:
+def _unmarked(head: bytes) -> bytes:
+    """Without a byte order mark, and UTF-16 as UTF-8: what some shells make of a redirected text."""
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return head.decode("utf-16", "replace").encode()
+    return head.removeprefix(b"\xef\xbb\xbf")
+
+
+def _seems(head: bytes, name: str) -> tuple[str, str]:
     both = f"{NCU} {CALLGRIND}"
     if not head:
         return "empty", f"{both} An empty file often means that the disk was full or the profiler was stopped."
     for pattern, what, remedy in _LOOKALIKES:
         if re.match(pattern, head):
             return what, remedy
-    if b"\0" in head:
-        return "a binary file of an unknown kind", both
-    return "a text file", both
+    for pattern, what in _PROMISES:
+        if re.search(pattern, name, re.IGNORECASE):
+            return what, NCU
+    return ("a binary file of an unknown kind" if b"\0" in head else "a text file"), both

@@ -192,8 +192,10 @@ def test_a_loop_of_inlined_rows_ends(tmp_path: Path) -> None:
         (b"==PROF== Connected\n", "console output of ncu"),
         (b'"ID","Process ID","Process Name"\n', "CSV table that ncu printed"),
         (b"a,b,c\n1,2,3\n", "a CSV table"),
-        (b"hello\n", "a text file"),
-        (b"\0\1\2\3", "a binary file"),
+        (b"\xef\xbb\xbf" + b'"Kernel Name","x"\n', "CSV table that ncu printed"),
+        ('"ID","Process ID"\r\n'.encode("utf-16"), "CSV table that ncu printed"),
+        (b"hello\n", "no Nsight Compute report, whatever its name says"),
+        (b"\0\1\2\3", "no Nsight Compute report, whatever its name says"),
     ],
 )
 def test_files_that_are_no_profile_are_recognised_and_a_remedy_is_named(
@@ -204,6 +206,25 @@ def test_files_that_are_no_profile_are_recognised_and_a_remedy_is_named(
     assert failure.value.message.startswith("report.ncu-rep is not a profile that can be read: it seems to be")
     assert seems in failure.value.message
     assert failure.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "seems"),
+    [
+        ("old.qdrep", b"\5\0\1", "a report of Nsight Systems"),
+        ("trace.SQLITE", b"SQLite format 2\0", "no SQLite database, whatever its name says"),
+        ("notes.txt", b"hello\n", "a text file"),
+        ("core.1234", b"\0\1\2\3", "a binary file of an unknown kind"),
+    ],
+)
+def test_where_the_content_is_nothing_known_the_name_helps(
+    tmp_path: Path, name: str, content: bytes, seems: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError) as failure:
+        read(tmp_path / name)
+    assert failure.value.message.startswith(f"{name} is not a profile that can be read: it seems to be {seems}")
+    assert "ncu --set full" in failure.value.hint
 
 
 def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:

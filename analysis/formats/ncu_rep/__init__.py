@@ -22,6 +22,7 @@ from analysis.types import Device, Launch, LaunchDetail, Profile
 from optimas_web.errors import UserError
 
 PROFILE_AGAIN = "Profile again: ncu --set full --import-source yes -o report ./program"
+COPY_AGAIN = f"It may have been cut off on its way: copy or upload it again. {PROFILE_AGAIN}"
 
 
 def detect(head: bytes, name: str) -> bool:
@@ -36,7 +37,7 @@ def parse(path: Path) -> Profile:
     try:
         report = _Report(path, scan(path))
     except Damaged as damage:
-        raise UserError(f"{path.name} is not a readable Nsight Compute report: {damage}.", PROFILE_AGAIN) from damage
+        raise UserError(f"{path.name} is not a readable Nsight Compute report: {damage}.", COPY_AGAIN) from damage
     launches = tuple(report.launches())
     if not launches:
         raise UserError(_no_launch(path, report), PROFILE_AGAIN)
@@ -128,7 +129,7 @@ def _load(path: Path, span: Span, strings: list[str], module: Module | None, man
     try:
         metrics = read_metrics(span.read(path), strings)
     except (Damaged, OSError) as damage:
-        raise UserError(f"Launch {index} of {path.name} cannot be read: {damage}.", PROFILE_AGAIN) from damage
+        raise UserError(f"Launch {index} of {path.name} cannot be read: {damage}.", COPY_AGAIN) from damage
     located = locate(metrics, module, mangled)
     warnings = [f"Launch {index}, damaged and left out: {damage}." for damage in metrics.damaged]
     warnings += [f"Launch {index}: {warning}" for warning in located.warnings]

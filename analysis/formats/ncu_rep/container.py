@@ -95,7 +95,7 @@ def _block(file: BinaryIO, position: int, size: int, container: Container) -> in
     start = position + 4 + length
     _note_messages(file, start, min(start + header.payload, size), header, container)
     if start + header.payload > size:
-        raise Damaged(f"the file ends {start + header.payload - size} bytes too early")
+        raise Damaged(f"the file is cut off: it ends {start + header.payload - size} bytes too early")
     return start + header.payload
 
 
@@ -162,6 +162,6 @@ def _bytes_at(file: BinaryIO, offset: int, length: int) -> memoryview:
     if length > LONGEST_MESSAGE:
         raise Damaged(f"a message of {length} bytes; at most {LONGEST_MESSAGE} are read")
     if length > os.fstat(file.fileno()).st_size - offset:  # before reading: read() allocates what it is asked for
-        raise Damaged("the file ends in the middle of a message")
+        raise Damaged("the file is cut off: it ends in the middle of a message")
     file.seek(offset)
     return memoryview(file.read(length))
