@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from analysis import roofline
 from analysis.measures import STALLED_SAMPLES
 from analysis.places import Sources
 from analysis.stalls import SAMPLES
@@ -12,6 +13,12 @@ from analysis.statements import FEW_SAMPLES
 from analysis.types import Analysis, DoctorNote, KernelAnalysis
 
 CALLGRIND = "valgrind --tool=callgrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 ./program"
+THIS_PROGRAM = (
+    "Give --source the folder that this very program was built from;"
+    " of files with one name, only those compiled into it."
+)
+LAUNCHES_EACH = 3
+MUCH_UNPLACED = 0.05
 MISSES = ("D1mr", "D1mw", "DLmr", "DLmw")
 
 
@@ -29,14 +36,13 @@ def ncu(analysis: Analysis, *options: str) -> str:
         re.escape(kernel.short_name) for kernel in listed[:1]
     )
     which = f" -k 'regex:^({'|'.join(names)})$'" if names else ""
-    return " ".join(["ncu", *options, f"--set full --import-source yes{which} -c 3 -o report ./program"])
+    count = LAUNCHES_EACH * max(len(names), 1)  # -c counts the launches of all of them together
+    return " ".join(["ncu", *options, f"--set full --import-source yes{which} -c {count} -o report ./program"])
 
 
 def _on_any(analysis: Analysis, sources: Sources, unlisted: int) -> Iterator[DoctorNote]:
     for problem in sources.problems:
-        yield DoctorNote(
-            "warning", "source", problem, "Give --source the folder that this very program was built from."
-        )
+        yield DoctorNote("warning", "source", problem, THIS_PROGRAM)
     for warning in analysis.profile.warnings:
         yield DoctorNote("warning", "kernels", warning, "Profile again; the other launches are shown.")
     costless = sum(1 for launch in analysis.profile.launches if launch.cost is None)
@@ -121,7 +127,23 @@ def _on_gpu(analysis: Analysis, sources: Sources) -> Iterator[DoctorNote]:
             f"Compile with -lineinfo (nvcc -O3 -lineinfo ...), then: {ncu(analysis)}",
         )
     yield from _on_samples(analysis)
-    uncounted = [each for each in _hot(analysis) if "not counted" in each.roofline.reason or not each.roofline.points]
+    yield from _on_work(analysis)
+
+
+def _on_work(analysis: Analysis) -> Iterator[DoctorNote]:
+    tensor = [each for each in _hot(analysis) if roofline.uses_tensor(each.measures.metrics)]
+    if tensor:
+        yield DoctorNote(
+            "info",
+            "roofline",
+            f"{_and(tensor)}: the work of the tensor cores is not counted: the roofline shows less than was done.",
+            "Nothing to do: what was sampled holds all the same.",
+        )
+    uncounted = [
+        each
+        for each in _hot(analysis)
+        if each not in tensor and (not each.roofline.points or roofline.work_unknown(each.measures.metrics))
+    ]
     if uncounted:
         yield DoctorNote(
             "warning",
@@ -157,6 +179,14 @@ def _on_samples(analysis: Analysis) -> Iterator[DoctorNote]:
                 "stalls",
                 f"{each.kernel.short_name}: only {stalled:,.0f} stalled samples: shares are not reliable.",
                 f"A larger input, or: {ncu(analysis, '--sampling-interval 0')}",
+            )
+        nowhere = sum(line.costs.get(STALLED_SAMPLES, 0) for line in each.measures.lines if line.file is None)
+        if each.kernel.hot and _placed(each) and nowhere > MUCH_UNPLACED * stalled:
+            yield DoctorNote(
+                "info",
+                "stalls",
+                f"{each.kernel.short_name}: {nowhere / stalled:.0%} of the stalled samples lie on code without lines.",
+                "Library routines and code that the compiler added have none: nothing can be said by line about them.",
             )
         reported = each.measures.samples_reported
         if reported is not None and reported != each.measures.samples:

@@ -24,21 +24,25 @@ AT_ROOF = 0.9
 NEAR_ROOF = 0.6
 """Below this share of both ceilings neither is what limits (NVIDIA's speed-of-light rule draws the same line)."""
 SHORT_NS = 10_000.0
+"""A launch that takes less is mostly start and end."""
 
 DRAM_BYTES = "dram__bytes.sum"
 DURATION = "gpu__time_duration.sum"
+GRID_SIZE = "launch__grid_size"
+MULTIPROCESSORS = "device__attribute_multiprocessor_count"
 PRECISIONS = {"fp32": "f", "fp64": "d"}
 _WORK = {"add": 1, "mul": 1, "fma": 2}
 _TENSOR = re.compile(
     r"sm__(inst_executed_pipe_tensor|pipe_tensor|ops_path_tensor)\w*\.(sum|avg\.pct_of_peak_sustained_(active|elapsed))$"
 )
-_BUSY = {"l1tex__throughput": "the L1 cache", "lts__throughput": "the L2 cache", "sm__throughput": "the SM's pipes"}
+_BUSY = {"l1tex__throughput": "the L1 cache", "lts__throughput": "the L2 cache", "sm__throughput": "the SM"}
 _PERCENT = ".avg.pct_of_peak_sustained_elapsed"
 _WANTED = re.compile(
     r"(gpu__time_duration|dram__bytes(_read|_write)?)\.sum(\.|$)"
     r"|(dram|sm|smsp)__cycles_elapsed\.avg\.per_second$"
     r"|sm(sp)?__sass_thread_inst_executed_op_[df](add|mul|fma)_pred_on\.sum(\.|$)"
     r"|(dram_|gpu__dram|sm_|l1tex_|lts_)_throughput\.avg\.pct_of_peak_sustained_elapsed$"
+    r"|launch__grid_size$|device__attribute_multiprocessor_count$"
     r"|" + _TENSOR.pattern
 )
 
@@ -64,7 +68,8 @@ def of(measures: Measures, unit: CostUnit = "ns") -> Roofline:
     memory = memory_share(metrics)
     work = max(((_share(p.flop_per_s, p.peak_flop_per_s) or 0.0, p.precision) for p in points), default=(0.0, ""))
     if memory is None and not work[0]:
-        return Roofline("not_measurable", _missing(metrics), None, points)
+        reason = " ".join([_missing(metrics, points), *_remarks(metrics)])
+        return Roofline("not_measurable", reason, None, points)
     bound = _bound(metrics, memory or 0.0, work[0])
     saved = None if bound == "not_measurable" else max(0.0, 1.0 - max(memory or 0.0, work[0]))
     return Roofline(bound, _reason(metrics, points, memory, work), saved, points)
@@ -148,7 +153,7 @@ def _bound(metrics: Mapping[str, float], memory: float, work: float) -> Bound:
         return "at_roof"
     if max(memory, work) >= NEAR_ROOF:
         return "memory" if memory >= work else "compute"
-    if _work_unknown(metrics):
+    if work_unknown(metrics):
         return "not_measurable"
     return "latency" if any(flop_per_s(metrics, precision) for precision in PRECISIONS) else "no_flops"
 
@@ -156,7 +161,8 @@ def _bound(metrics: Mapping[str, float], memory: float, work: float) -> Bound:
 def _reason(
     metrics: Mapping[str, float], points: Sequence[RooflinePoint], memory: float | None, work: tuple[float, str]
 ) -> str:
-    parts = [_memory_sentence(metrics, memory), _work_sentence(metrics, points, work), *_remarks(metrics, memory, work)]
+    binding = max(memory or 0.0, work[0])
+    parts = [_memory_sentence(metrics, memory), _work_sentence(metrics, points, work), *_remarks(metrics, binding)]
     return " ".join(part for part in parts if part)
 
 
@@ -169,12 +175,12 @@ def _memory_sentence(metrics: Mapping[str, float], memory: float | None) -> str:
 
 
 def _work_sentence(metrics: Mapping[str, float], points: Sequence[RooflinePoint], work: tuple[float, str]) -> str:
-    if _uses_tensor(metrics):
+    if uses_tensor(metrics):
         return "It uses the tensor cores, whose work is not counted here."
-    if _work_unknown(metrics):
+    if work_unknown(metrics):
         return "Its floating-point work was not counted."
     if not any(point.flop_per_s for point in points):
-        return "It adds and multiplies no floating-point numbers, so only the traffic counts."
+        return "It adds and multiplies no floating-point numbers, so it has only the roof of memory."
     return " ".join(_intensity_sentence(point) for point in points)
 
 
@@ -191,12 +197,14 @@ def _intensity_sentence(point: RooflinePoint) -> str:
     return f"{text}; {point.flop_per_byte:.3g} flop/byte, {side} the ridge at {ridge:.3g}."
 
 
-def _remarks(metrics: Mapping[str, float], memory: float | None, work: tuple[float, str]) -> list[str]:
+def _remarks(metrics: Mapping[str, float], binding: float | None = None) -> list[str]:
+    """``binding``: the share of the nearest ceiling; None where no ceiling is known."""
     remarks = []
-    binding = max(memory or 0.0, work[0])
-    if binding < NEAR_ROOF and not _work_unknown(metrics):
-        remarks.append(f"Neither ceiling is near: latency, caches or instruction issue limit it.{_busiest(metrics)}")
-    if binding > 1.0:
+    if binding is not None and binding < NEAR_ROOF and not work_unknown(metrics):
+        remarks.append("Neither ceiling is near: latency, caches or instruction issue limit it.")
+    if binding is None or binding < NEAR_ROOF:
+        remarks += [text for text in (_busiest(metrics), _idle(metrics)) if text]
+    if binding is not None and binding > 1.0:
         remarks.append("Above the roof: counters of one launch come from several passes, whose clocks differed.")
     if metrics.get(DURATION, SHORT_NS) < SHORT_NS:
         remarks.append(f"A launch takes only {metrics[DURATION] / 1000:.1f} us, so these rates say little.")
@@ -208,23 +216,38 @@ def _busiest(metrics: Mapping[str, float]) -> str:
     if not busy:
         return ""
     unit = max(busy, key=lambda words: busy[words])
-    return f" Busiest is {unit}, at {busy[unit]:.1f}% of its peak."
+    return f"Busiest is {unit}, at {busy[unit]:.1f}% of its peak."
 
 
-def _missing(metrics: Mapping[str, float]) -> str:
-    if _uses_tensor(metrics):
+def _idle(metrics: Mapping[str, float]) -> str:
+    """A block runs on one multiprocessor, so a grid of fewer blocks leaves the others without work."""
+    blocks, units = metrics.get(GRID_SIZE), metrics.get(MULTIPROCESSORS)
+    if blocks is None or units is None or blocks >= units:
+        return ""
+    grid = "Its only block leaves" if blocks == 1 else f"Its {blocks:,.0f} blocks leave"
+    return f"{grid} at least {units - blocks:,.0f} of {units:,.0f} multiprocessors without work."
+
+
+def _missing(metrics: Mapping[str, float], points: Sequence[RooflinePoint]) -> str:
+    if uses_tensor(metrics):
         return "It uses the tensor cores, whose work is not counted here, and its DRAM traffic was not measured."
+    rates = [f"{point.flop_per_s / 1e9:,.1f} GFLOP/s in {point.precision}" for point in points if point.flop_per_s]
+    if moved := bytes_per_s(metrics):
+        rates.append(f"{moved / 1e9:,.1f} GB/s at DRAM")
+    if rates:
+        return f"It does {' and '.join(rates)}, but the report does not tell the peaks."
     return "The report holds neither DRAM traffic against its peak nor floating-point work against its peak."
 
 
-def _uses_tensor(metrics: Mapping[str, float]) -> bool:
+def uses_tensor(metrics: Mapping[str, float]) -> bool:
+    """Whether matrix units did some of the work."""
     return any(value > 0 for name, value in metrics.items() if _TENSOR.match(name))
 
 
-def _work_unknown(metrics: Mapping[str, float]) -> bool:
+def work_unknown(metrics: Mapping[str, float]) -> bool:
     """Whether arithmetic that nobody counted may be what limits the kernel."""
     uncounted = all(flop_per_s(metrics, precision) is None for precision in PRECISIONS)
-    return uncounted or _uses_tensor(metrics)
+    return uncounted or uses_tensor(metrics)
 
 
 def _operations(metrics: Mapping[str, float], letter: str, suffix: str) -> float | None:

@@ -97,7 +97,7 @@ def reasons(line: LineCost) -> dict[str, float]:
 
 
 def leading(lines: Sequence[StallLine], share: float, at_most: int) -> tuple[StallLine, ...]:
-    """The costliest lines that together hold ``share`` of the total, no more than ``at_most``."""
+    """The costliest lines that together hold ``share`` of the kernel's total, no more than ``at_most``."""
     chosen: list[StallLine] = []
     reached = 0.0
     for line in lines:

@@ -82,9 +82,10 @@ def _from_stalls(looked: Looked, totals: Mapping[str, float]) -> list[Evidence]:
     if all(line.file is None for line in found.stalls.lines):
         return [_without_lines(found)] if found.stalls.unit == stalls.SAMPLES else []
     known = [line for line in found.stalls.lines if line.file is not None]
-    lines = stalls.leading(known, LINES_HOLD, AT_MOST_LINES)
+    lines = stalls.leading(known, LINES_HOLD * sum(line.share for line in known), AT_MOST_LINES)
     if found.stalls.unit == stalls.SAMPLES:
-        return [_sampled_item(looked, line) for line in lines]
+        telling = [line for line in lines if noise_floor(samples=line.value) < 1.0] or list(lines[:1])
+        return [_sampled_item(looked, line) for line in telling]
     if (found.kernel.share or 0.0) < LEAST_SHARE:
         return []
     return [_counted_item(found, line, totals) for line in lines if line.text]
@@ -185,8 +186,16 @@ def _load(looked: Looked, line: StallLine) -> str:
     if line.file is None or line.line is None or line.reasons.get("long_scoreboard", 0) <= DOMINANT:
         return ""
     loads = looked.loads.get(Place(line.file, line.line), ())
-    where = " and ".join(f"{load.line}" if load.file == line.file else f"{load.file}:{load.line}" for load in loads)
-    return f" The loads issued just before: line {where}." if where else ""
+    if not loads:
+        return ""
+    where = " and ".join(_where(load, line) for load in loads)
+    return f" The {'load' if len(loads) == 1 else 'loads'} issued just before: {where}."
+
+
+def _where(load: Place, line: StallLine) -> str:
+    if load.file != line.file:
+        return f"{load.file}:{load.line}"
+    return "on this line itself" if load.line == line.line else f"on line {load.line}"
 
 
 def _costs(measures: Measures, line: StallLine) -> Mapping[str, float]:

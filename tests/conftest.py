@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 import redis
 from django.conf import settings
 
 from optimas_web import embedded
+
+# How fast examples come says something about the machine, which others share, and nothing about the code.
+hypothesis.settings.register_profile(
+    "shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], parent=hypothesis.settings()
+)
+hypothesis.settings.load_profile("shared")
 
 
 @pytest.fixture(scope="session")

@@ -89,7 +89,7 @@ def _seems(head: bytes, name: str) -> tuple[str, str]:
     for pattern, what, remedy in _LOOKALIKES:
         if re.match(pattern, head):
             return what, remedy
-    for pattern, what in _PROMISES:
-        if re.search(pattern, name, re.IGNORECASE):
+    for ending, what in _PROMISES:
+        if re.search(ending, name, re.IGNORECASE):
             return what, NCU
     return ("a binary file of an unknown kind" if b"\0" in head else "a text file"), both

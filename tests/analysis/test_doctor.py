@@ -37,6 +37,25 @@ def test_a_report_without_samples_names_the_command_for_its_hot_kernels():
     assert found.remedy == "ncu --set full --import-source yes -k 'regex:^(big)$' -c 3 -o report ./program"
 
 
+def test_the_command_counts_the_launches_of_all_kernels_together():
+    found = said(gpu(*(launch(name, 3) for name in ("a", "b", "c"))), "no warp samples")
+    assert found and found.remedy == "ncu --set full --import-source yes -k 'regex:^(a|b|c)$' -c 9 -o report ./program"
+
+
+def test_samples_on_code_without_lines_are_counted():
+    found = said(gpu(launch("k", 1, [*PLACED, sampled(None, 16, wait=80)])), "lie on code without lines")
+    assert found and "k: 14% of the stalled samples" in found.message
+    assert not said(gpu(launch("k", 1, [*PLACED, sampled(None, 16, wait=20)])), "lie on code without lines")
+
+
+def test_tensor_work_is_not_asked_for_again():
+    """A full report does not count it, so the same command would help nobody."""
+    tensor = {"sm__inst_executed_pipe_tensor_op_imma.sum": 1000.0, "dram__bytes.sum.per_second": 1e11}
+    profile = gpu(launch("k", 1, PLACED, tensor))
+    assert said(profile, "the work of the tensor cores is not counted")
+    assert not said(profile, "no complete counters")
+
+
 def test_samples_without_lines_ask_for_lineinfo():
     found = said(gpu(launch("k", 1, UNPLACED)), "has no source lines")
     assert found and "-lineinfo" in found.remedy

@@ -83,6 +83,34 @@ def test_few_samples_are_marked_in_the_statement_and_in_the_noise():
     assert first.noise == 1
 
 
+def test_a_line_of_few_samples_is_no_evidence_beside_lines_of_many():
+    """Under ten samples the noise swallows any change: nothing could ever be measured again."""
+    code = [sampled(f"/p/k.cu:{n}", 16 * n, wait=count) for n, count in enumerate((60, 10, 9, 8), start=1)]
+    items = analysed(gpu(launch("k", 1, code))).evidence
+    assert [item.lines for item in items] == [(1, 1), (2, 2)]
+    assert all(item.noise < 1 for item in items)
+
+
+def test_samples_without_a_line_do_not_lengthen_the_list():
+    code = [sampled(f"/p/k.cu:{n + 1}", 16 * n, wait=count) for n, count in enumerate((500, 300, 110, 60, 30))]
+    items = analysed(gpu(launch("k", 1, [*code, sampled(None, 160, wait=400)]))).evidence
+    assert [item.lines for item in items] == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_the_load_that_a_line_waits_for_is_named_where_it_stands():
+    code = [
+        sampled("/p/k.cu:5", 0, "LDG", wait=12),
+        sampled("/p/k.cu:9", 16, "IMAD", long_scoreboard=600),
+        sampled("/p/k.cu:9", 32, "LDG", wait=20),
+        sampled("/p/k.cu:9", 48, "FMUL", long_scoreboard=700),
+        sampled("/lib/far.h:3", 64, "LDG", wait=20),
+        sampled("/p/k.cu:12", 80, "FADD", long_scoreboard=500),
+    ]
+    said = {item.lines: item.statement for item in analysed(gpu(launch("k", 1, code))).evidence}
+    assert said[9, 9].endswith("The loads issued just before: on this line itself and on line 5.")
+    assert said[12, 12].endswith("The loads issued just before: /lib/far.h:3 and on line 9.")
+
+
 def test_without_source_lines_the_reasons_of_the_whole_kernel_are_evidence():
     code = [sampled(None, 0, long_scoreboard=880, wait=42)]
     (item,) = analysed(gpu(launch("k", 1, code))).evidence

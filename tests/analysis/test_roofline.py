@@ -168,4 +168,38 @@ def test_a_cpu_profile_has_no_roofline_and_says_why():
 def test_only_metrics_that_are_looked_at_are_kept():
     needed = [*rates(1.0), "sm__throughput.avg.pct_of_peak_sustained_elapsed", "sm__ops_path_tensor_src_fp16.sum"]
     assert all(map(roofline.wanted, needed))
-    assert not roofline.wanted("launch__grid_size")
+    assert not roofline.wanted("launch__block_size")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "said"),
+    [
+        (16.0, "Its 16 blocks leave at least 92 of 108 multiprocessors without work."),
+        (1.0, "Its only block leaves at least 107 of 108"),
+        (108.0, ""),
+    ],
+)
+def test_a_grid_too_small_for_the_gpu_is_named(blocks: float, said: str):
+    small = rates(4e11, fma=10) | {"launch__grid_size": blocks, "device__attribute_multiprocessor_count": 108.0}
+    reason = roofline.of(measures(small)).reason
+    assert said in reason
+    assert ("without work" in reason) == bool(said)
+
+
+def test_the_busiest_unit_is_named_though_nobody_counted_the_work():
+    busy = {
+        "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed": 8.0,
+        "sm__throughput.avg.pct_of_peak_sustained_elapsed": 64.9,
+        "lts__throughput.avg.pct_of_peak_sustained_elapsed": 16.3,
+    }
+    roof = roofline.of(measures(busy))
+    assert roof.bound == "not_measurable"
+    assert "Busiest is the SM, at 64.9% of its peak." in roof.reason
+
+
+def test_rates_are_told_though_the_report_knows_no_peaks():
+    work = {f"{S}f{op}_pred_on.sum": count for op, count in (("add", 0.0), ("mul", 0.0), ("fma", 1e6))}
+    roof = roofline.of(measures(work | {"gpu__time_duration.sum": 20_000.0, "dram__bytes.sum": 4e6}))
+    assert (
+        roof.reason == "It does 100.0 GFLOP/s in fp32 and 200.0 GB/s at DRAM, but the report does not tell the peaks."
+    )
