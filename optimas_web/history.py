@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
 
+from django.utils import timezone
+
+from optimas_web import figures
 from optimas_web.drawing import Axis
 from optimas_web.words import LOOKS, Tone
 
@@ -30,12 +33,32 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
+    """A result with its place, and its words ready: a page has many of them."""
+
     result: Result
     tone: Tone
+    verdict: str
     x: float
     y: float
     y_low: float
     y_high: float
+
+    @property
+    def speedup(self) -> str:
+        return figures.speedup(self.result.speedup)
+
+    @property
+    def interval(self) -> str:
+        low, high = self.result.low, self.result.high
+        return f"{figures.speedup(low)} to {figures.speedup(high)}" if low and high else figures.NONE
+
+    @property
+    def words(self) -> str:
+        return f"{self.result.name}: {self.speedup} ({self.interval}), {self.verdict}, {self.when}"
+
+    @property
+    def when(self) -> str:
+        return f"{timezone.localtime(self.result.when):%Y-%m-%d %H:%M}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +99,8 @@ def marked(result: Result, x: float, axis: Axis) -> Mark:
     def y(ratio: float | None) -> float:
         return round(100 - axis.place(ratio or result.speedup), 2)
 
-    return Mark(result, LOOKS[result.verdict].tone, x, y(result.speedup), y(result.low), y(result.high))
+    look = LOOKS[result.verdict]
+    return Mark(result, look.tone, look.words, x, y(result.speedup), y(result.low), y(result.high))
 
 
 def steps(marks: Sequence[Mark]) -> Iterable[Level]:

@@ -63,14 +63,15 @@ def project(request: HttpRequest, pk: int) -> HttpResponse:
     results = rows.results_of(found, request.user)
     newest = rows.newest_of(results)
     form, page = rows.run_page(found, request.user, request.GET)
+    shared = shell(request, found, "project")
     context = {
-        **shell(request, found, "project"),
-        "best": rows.best_of(results),
+        **shared,
+        "best": rows.best_of(found, request.user),
         "history": drawn(newest),
-        "result_count": results.count() if len(newest) == rows.DRAWN else len(newest),
+        "result_count": results.count() if newest else 0,
         "filter": form,
         "page": page,
-        "profiles": profiles_part(request, found, RECENT),
+        "profiles": profiles_part(request, found, RECENT, shared["may_edit"]),
     }
     return render(request, "optimas_web/project.html", context)
 
@@ -88,7 +89,8 @@ def profiles(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 def recent_profiles(request: HttpRequest, pk: int) -> HttpResponse:
     """The part of the page that asks again while something is being read; status 286 ends the asking."""
-    part = profiles_part(request, seen(request, pk), RECENT)
+    found = seen(request, pk)
+    part = profiles_part(request, found, RECENT, may_edit(request.user, found))
     return render(
         request, "optimas_web/project_profile_list.html", {"profiles": part}, status=200 if part["live"] else 286
     )
@@ -123,14 +125,9 @@ def shell(request: HttpRequest, found: Project, here: str) -> dict[str, Any]:
     }
 
 
-def profiles_part(request: HttpRequest, found: Project, most: int) -> dict[str, Any]:
+def profiles_part(request: HttpRequest, found: Project, most: int, editor: bool) -> dict[str, Any]:
     lines = rows.profile_lines(list(rows.profiles_of(found, request.user)[:most]))
-    return {
-        "project": found,
-        "lines": lines,
-        "live": any(line.is_live for line in lines),
-        "may_edit": may_edit(request.user, found),
-    }
+    return {"project": found, "lines": lines, "live": any(line.is_live for line in lines), "may_edit": editor}
 
 
 def profiles_context(request: HttpRequest, found: Project, form: ProfileForm) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subq
 from django.db.models.functions import Coalesce
 
 from analysis.models import Origin, Profile
-from evaluation.models import Timing
+from evaluation.models import Timing, Verdict
 from optimas_web.jobs import Job
 from optimas_web.project_actions import jobs_of
 from optimas_web.words import LOOKS
@@ -26,7 +26,7 @@ DECIDING = ("selected", "program")
 VERDICTS = ("faster", "no_difference", "slower", "same_machine_code", "cannot_tell", "impossible", "failed")
 SORTS = {"run": "pk", "status": "status", "result": "result", "speedup": "speedup", "backend": "backend"}
 PAGE = 25
-DRAWN = 60  # results in the drawing; more of them would touch each other on a phone
+DRAWN = 40  # results in the drawing; more of them would touch each other on a phone
 
 
 class RunFilter(forms.Form):
@@ -88,7 +88,10 @@ def run_page(project: Project, viewer: Viewer, query: Any) -> tuple[RunFilter, P
     runs = sorted_by(filtered(runs_of(project, viewer), form), query.get("sort", ""))
     rows = runs.select_related("snapshot", "created_by", "profile").prefetch_related("kernels")
     page: Page[Any] = Paginator(rows, PAGE).get_page(query.get("page"))
-    timings = {timing.attempt_id: timing for timing in deciding().filter(attempt__in=[run.shown for run in page])}
+    timings = {
+        timing.attempt_id: timing
+        for timing in Timing.objects.filter(deciding(), attempt__in=[run.shown for run in page])
+    }
     for run in page:
         run.timing = timings.get(run.shown)
         run.names = [kernel.short_name for kernel in run.kernels.all()]
@@ -98,31 +101,33 @@ def run_page(project: Project, viewer: Viewer, query: Any) -> tuple[RunFilter, P
 # --- results ----------------------------------------------------------------------------------
 
 
-def deciding() -> QuerySet[Timing]:
-    """One timing an attempt: the one that its verdict rests on."""
-    return Timing.objects.filter(scope__in=DECIDING).order_by("attempt_id", "-scope").distinct("attempt_id")
+def deciding() -> Q:
+    """Of an attempt's timings the one that its verdict rests on."""
+    selected = Timing.objects.filter(attempt=OuterRef("attempt"), scope="selected")
+    return Q(scope="selected") | Q(~Exists(selected), scope="program")
 
 
-def results_of(project: Project, viewer: Viewer) -> QuerySet[Timing]:
-    """The deciding timings of the project's judged attempts, with run, verdict and snapshot."""
-    own = deciding().filter(attempt__run__snapshot__project=project, speedup__isnull=False)
-    return (
-        Timing.objects.visible_to(viewer)
-        .filter(pk__in=own.values("pk"), attempt__verdict__isnull=False)
-        .exclude(attempt__verdict__verdict="failed")
-        .select_related("attempt__verdict__host", "attempt__run__snapshot", "attempt__run__profile")
-        .defer("attempt__verdict__document", "attempt__verdict__environment", "attempt__patch", "attempt__answer_text")
-    )
+def results_of(project: Project, viewer: Viewer) -> QuerySet[Verdict]:
+    """Judged attempts that passed their gates."""
+    judged = Verdict.objects.visible_to(viewer).filter(attempt__run__snapshot__project=project)
+    return judged.exclude(verdict="failed").select_related("attempt").defer("document", "environment")
 
 
-def best_of(results: QuerySet[Timing]) -> Timing | None:
+def newest_of(results: QuerySet[Verdict]) -> list[Timing]:
+    """The deciding timings of the newest results, the oldest of them first. What was not timed is not among them."""
+    verdicts = {verdict.attempt_id: verdict for verdict in results.order_by("-created", "-pk")[:DRAWN]}
+    timings = list(Timing.objects.filter(deciding(), attempt__in=verdicts, speedup__isnull=False))
+    for timing in timings:
+        timing.attempt = verdicts[timing.attempt_id].attempt
+    return sorted(timings, key=lambda timing: (timing.attempt.verdict.created, timing.pk))
+
+
+def best_of(project: Project, viewer: Viewer) -> Timing | None:
     """The largest speedup that is proven: every gate passed, and the interval says faster."""
-    return results.filter(attempt__verdict__verdict="faster").order_by("-speedup", "pk").first()
-
-
-def newest_of(results: QuerySet[Timing]) -> list[Timing]:
-    """The newest results, the oldest of them first."""
-    return list(results.order_by("-attempt__verdict__created", "-pk")[:DRAWN])[::-1]
+    own = Timing.objects.visible_to(viewer).filter(deciding(), attempt__run__snapshot__project=project)
+    proven = own.filter(attempt__verdict__verdict="faster").order_by("-speedup", "pk").values("pk")[:1]
+    shown = Timing.objects.select_related("attempt__verdict__host", "attempt__run__snapshot", "attempt__run__profile")
+    return shown.defer("attempt__verdict__document", "attempt__verdict__environment").filter(pk__in=proven).first()
 
 
 # --- profiles and versions --------------------------------------------------------------------
@@ -130,14 +135,15 @@ def newest_of(results: QuerySet[Timing]) -> list[Timing]:
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """A profile and its newest job. ``status``: the profile's, or the job's while nothing is read yet."""
+    """A profile and its newest job. ``status``: the profile's, or the job's while it tells more."""
 
     profile: Profile
     job: Job | None
 
     @property
     def status(self) -> str:
-        return self.job.status if self.job and self.profile.state == "pending" else self.profile.state
+        told_by_job = self.job and (self.profile.state == "pending" or self.job.status == "cancelled")
+        return self.job.status if self.job and told_by_job else self.profile.state
 
     @property
     def is_live(self) -> bool:

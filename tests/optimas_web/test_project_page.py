@@ -92,9 +92,9 @@ def test_results_are_drawn_from_the_oldest_to_the_newest_and_no_more_than_fit(ad
     seeded.runs(snapshot, 100)
     page = ada.get(address("project", snapshot))
     marks = page.context["history"].marks
-    assert len(marks) == 60
+    assert len(marks) == 40
     assert [mark.result.when for mark in marks] == sorted(mark.result.when for mark in marks)
-    assert "the newest 60 of 80 results" in text(page)
+    assert "the newest 40 of 80 results" in text(page)
 
 
 @pytest.mark.parametrize(
