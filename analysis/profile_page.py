@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -229,7 +229,7 @@ def card(found: KernelAnalysis, link: Link) -> KernelCard:
         kernel=kernel,
         bound=roof.bound,
         headline=BOUNDS[roof.bound],
-        sentence=sentence(found),
+        sentence=sentence(found, blame),
         reason=roof.reason,
         saved=roof.at_most_saved,
         saved_of_all=of_all(kernel, roof.at_most_saved),
@@ -254,9 +254,12 @@ def of_all(kernel: Kernel, saved: float | None) -> float | None:
     return None if saved is None or kernel.share is None else saved * kernel.share
 
 
-def sentence(found: KernelAnalysis) -> str:
-    """By what the kernel is bound, how far from the roof it is, and what it waits for; made of its own numbers."""
-    said = [_far(found), _waits(found)]
+def sentence(found: KernelAnalysis, blame: Mapping[str, float]) -> str:
+    """By what the kernel is bound, how far from the roof it is, and what it waits for; made of its own numbers.
+
+    ``blame``: reason -> share of the kernel's stalls or cycles, largest first.
+    """
+    said = [_far(found), _waits(found, list(blame.items())[:2])]
     return " ".join(part for part in said if part)
 
 
@@ -305,8 +308,7 @@ def _shares(point: RooflinePoint) -> list[str]:
     return said
 
 
-def _waits(found: KernelAnalysis) -> str:
-    blame = list(reasons.blame(found.stalls).items())[:2]
+def _waits(found: KernelAnalysis, blame: Sequence[tuple[str, float]]) -> str:
     if not blame or found.stalls is None:
         return ""
     if found.stalls.unit == CYCLE_ESTIMATE:

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeGuard
 
 SCHEMA = "optimas.chart/1"
 Scale = Literal["linear", "log"]
+SPACE = "\u00a0"  # between a number and its unit, so that no line breaks there
 PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
@@ -100,11 +101,11 @@ def amount(value: float | None, unit: str) -> str:
     rounded = float(f"{value:.3g}")
     scale, prefix = next((pair for pair in PREFIXES if abs(rounded) >= pair[0]), (1.0, ""))
     decimals = max(0, 2 - math.floor(math.log10(abs(rounded) / scale))) if rounded else 0
-    return f"{rounded / scale:,.{decimals}f} {prefix}{unit}"
+    return f"{rounded / scale:,.{decimals}f}{SPACE}{prefix}{unit}"
 
 
 def percent(share: float | None) -> str:
-    return "not known" if share is None else f"{100 * share:.1f} %"
+    return "not known" if share is None else f"{100 * share:.1f}{SPACE}%"
 
 
 def sentence(parts: Iterable[str], at_most: int = 6) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from analysis.charts.chart import Axis, Chart, Mark, Omitted, Series, Table, amount, percent, sentence
+from analysis.charts.chart import SPACE, Axis, Chart, Mark, Omitted, Series, Table, amount, percent, sentence
 from analysis.types import Analysis, CostUnit, Kernel
 
 AT_LEAST = 8
@@ -87,7 +87,11 @@ def _caption(shown: Sequence[Kernel], ranked: Sequence[Kernel], sums: Sequence[f
     if not shown:
         return "No kernel has a cost."
     needed = next((count for count, upto in enumerate(sums, 1) if upto >= HOT), None)
-    reach = f"{needed} of {len(ranked)} hold 80 % {of}." if needed else f"Together they hold {percent(sums[-1])} {of}."
+    reach = (
+        f"{needed} of {len(ranked)} hold 80{SPACE}% {of}."
+        if needed
+        else f"Together they hold {percent(sums[-1])} {of}."
+    )
     left = len(ranked) - len(shown)
     more = f" {len(shown)} of {len(ranked)} are shown; the others hold {percent(1 - sums[-1])}." if left else ""
     return reach + more

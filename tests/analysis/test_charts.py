@@ -50,15 +50,15 @@ def test_bars_run_from_the_costliest_with_their_sum(rowrank: Analysis):
     assert [bar.chosen for bar in bars] == [True, True, False]
     (line,) = drawn(chart, "line")
     assert line.marks[-1].x == pytest.approx(1.0)
-    assert chart.caption.startswith("2 of 3 hold 80 % of the time of the profiled launches.")
-    assert chart.table.rows[0][2:] == ("75.2 %", "75.2 %", "252 µs", "3", "yes")
+    assert chart.caption.startswith("2 of 3 hold 80\u00a0% of the time of the profiled launches.")
+    assert chart.table.rows[0][2:] == ("75.2\u00a0%", "75.2\u00a0%", "252\u00a0µs", "3", "yes")
 
 
 def test_bars_say_how_many_of_many_are_shown():
     many = [kernel(f"k{number}(int)", 1 / 30, rank=number) for number in range(1, 31)]
     chart = charts.make("kernel_bars", of(*many))
     assert len(drawn(chart, "bars")) == 8
-    assert "8 of 30 are shown; the others hold 73.3 %." in chart.caption
+    assert "8 of 30 are shown; the others hold 73.3\u00a0%." in chart.caption
 
 
 def test_bars_reach_down_to_the_last_chosen_kernel():
@@ -80,12 +80,14 @@ def test_the_roofline_of_a_real_report(rowrank: Analysis):
     assert markers.name.startswith("fill_scores")
     assert mark.x == pytest.approx(0.31288, rel=1e-4)
     assert mark.y == pytest.approx(414.78e9, rel=1e-4)
-    assert [line.name for line in drawn(chart, "line")] == ["DRAM 4.81 TB/s", "fp32 66.7 Tflop/s"]
+    assert [line.name for line in drawn(chart, "line")] == ["DRAM 4.81\u00a0TB/s", "fp32 66.7\u00a0Tflop/s"]
     left = {each.name.split("(")[0]: each.reason for each in chart.omitted}
-    assert left["rank_rows"] == "No floating-point work. It moves 1.63 TB/s of 4.81 TB/s at DRAM (33.8 %)."
+    assert (
+        left["rank_rows"] == "No floating-point work. It moves 1.63\u00a0TB/s of 4.81\u00a0TB/s at DRAM (33.8\u00a0%)."
+    )
     assert "count_top" in left
     assert "fill_scores" in chart.alternative
-    assert chart.table.rows[0][3:5] == ("0.313 flop/byte", "415 Gflop/s")
+    assert chart.table.rows[0][3:5] == ("0.313\u00a0flop/byte", "415\u00a0Gflop/s")
 
 
 @pytest.mark.parametrize("bad", [(None, 1e9), (0.0, 1e9), (1.0, 0.0), (1.0, None), (math.inf, 1e9), (math.nan, 1e9)])
@@ -123,7 +125,7 @@ def test_one_kernel_may_have_points_in_several_precisions_and_levels():
 def test_a_kernel_above_its_roof_says_why():
     chart = charts.make("roofline", of(kernel("proud(int)", 1.0, point(0.25, 1.05e12))))
     assert chart.notes == (
-        "proud(int) lies above the fp32 roof (105.0 % of it): the counters of one launch come from several passes,"
+        "proud(int) lies above the fp32 roof (105.0\u00a0% of it): the counters of one launch come from several passes,"
         " whose clocks differed.",
     )
 
@@ -152,7 +154,7 @@ def test_a_processor_profile_has_bars_in_cycles_and_no_roofline():
     analysis = Analysis(profile, (hot,), (), {})
     bars = charts.make("kernel_bars", analysis)
     assert bars.title == "Kernels by share of all estimated cycles"
-    assert bars.table.rows[0][4] == "900 Mcycles"
+    assert bars.table.rows[0][4] == "900\u00a0Mcycles"
     chart = charts.make("roofline", analysis)
     assert chart.series == ()
     assert chart.omitted[0].reason == "Callgrind counts neither."
@@ -172,11 +174,11 @@ def test_names_pass_through_as_they_are():
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (1.627e12, "1.63 TB/s"),
-        (999.6, "1.00 kB/s"),
-        (0.0123, "0.0123 B/s"),
-        (0, "0 B/s"),
-        (12.34, "12.3 B/s"),
+        (1.627e12, "1.63\u00a0TB/s"),
+        (999.6, "1.00\u00a0kB/s"),
+        (0.0123, "0.0123\u00a0B/s"),
+        (0, "0\u00a0B/s"),
+        (12.34, "12.3\u00a0B/s"),
         (None, "not known"),
     ],
 )

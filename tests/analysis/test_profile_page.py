@@ -70,7 +70,7 @@ def test_the_drawing_is_data_and_the_same_numbers_stand_in_a_table(as_ada, ada):
     drawing = json.loads(data)
     assert drawing["schema"] == "optimas.chart/1"
     assert drawing["series"][-1]["name"] == "fill_scores(float*, int*, int, int, unsigned int)"
-    assert "415 Gflop/s" in page
+    assert "415\u00a0Gflop/s" in page
     assert "No floating-point work. It moves 1.63 TB/s of 4.81 TB/s at DRAM (33.8 %)." in text_of(page)
 
 
