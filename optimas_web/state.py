@@ -33,7 +33,7 @@ def run_folder(state: Path) -> Path:
 def private_folder(path: Path) -> Path:
     """Make ``path`` with mode 0700, or make sure that nobody else can look into it. UserError when somebody can."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_closed(path)
         found = path.lstat()
     except OSError as error:
         raise UserError(
@@ -44,6 +44,13 @@ def private_folder(path: Path) -> Path:
             f"{path} is not a folder of yours that is closed to others.", "Remove it, or chmod it to 0700, and retry."
         )
     return path
+
+
+def make_closed(path: Path) -> None:
+    """Make the folder, and all that are missing above it, for its owner only: mkdir gives those the usual mode."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def remove_run_folder(state: Path) -> None:
@@ -59,7 +66,7 @@ def secret_key(state: Path) -> str:
     try:
         return path.read_text()
     except FileNotFoundError:
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_closed(state)
     draft = state / f"secret_key.{os.getpid()}"
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secrets.token_urlsafe(50))
@@ -74,7 +81,7 @@ def secret_key(state: Path) -> str:
 
 def open_lock(path: Path) -> IO[str]:
     """A file to lock with flock. The kernel lets go of it when its process ends, however it ends."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_closed(path.parent)
     return path.open("a+")
 
 

@@ -23,6 +23,16 @@ def test_a_private_folder_is_made_closed(tmp_path):
     assert private_folder(tmp_path / "new").stat().st_mode & 0o777 == 0o700
 
 
+def test_the_folders_made_above_a_private_one_are_closed_too(tmp_path):
+    """./optimas test makes var/test, and ./optimas up must find var as it wants it."""
+    private_folder(tmp_path / "var" / "test")
+    assert private_folder(tmp_path / "var").is_dir()
+    secret_key(tmp_path / "a" / "b")
+    assert private_folder(tmp_path / "a").is_dir()
+    with try_lock(tmp_path / "c" / "d" / "lock"):
+        assert private_folder(tmp_path / "c").is_dir()
+
+
 @pytest.mark.parametrize("mode", [0o755, 0o770, 0o702])
 def test_a_folder_that_others_can_look_into_is_refused(mode, tmp_path):
     folder = tmp_path / "open"
