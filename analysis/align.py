@@ -13,6 +13,8 @@ from analysis.source import split_lines
 
 ALIKE = 0.5
 """Share of words that two lines must have in common to be taken for one line that was changed."""
+WORTH = 0.1
+"""Likeness that lines must have in all for each row that is left empty to set them beside each other."""
 MOST_COMPARED = 10_000
 """Pairs of lines looked at in one replaced stretch; a larger one is paired line by line."""
 
@@ -74,12 +76,12 @@ def mapped(lines: Iterable[int], mapping: Mapping[int, tuple[int, ...]]) -> tupl
 def pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int | None, int | None]]:
     """Which lines of a replaced stretch to set beside which, as indices; None where a side has no counterpart.
 
-    Lines that are alike are paired so that as much as possible is alike in all, without crossing; what lies between
-    two such pairs is paired one by one.
+    Lines that are alike are paired so that as much as possible is alike in all, without crossing, unless that tears
+    the old lines too far apart; what lies between two such pairs is paired one by one.
     """
     found: list[tuple[int | None, int | None]] = []
     i = j = 0
-    for a, b in [*_alike(old, new), (len(old), len(new))]:
+    for a, b in [*_worthwhile(_alike(old, new)), (len(old), len(new))]:
         found += zip_longest(range(i, a), range(j, b))
         if a < len(old):
             found.append((a, b))
@@ -87,8 +89,30 @@ def pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int | None, int 
     return found
 
 
-def _alike(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Pairs of lines that are alike, ascending on both sides, of the largest likeness in all."""
+def _worthwhile(alike: Iterable[tuple[int, int, float]]) -> Iterator[tuple[int, int]]:
+    """Those pairs that are worth the empty rows before them; pairs that follow each other without a gap are one."""
+    i = j = 0
+    for group in _runs(alike):
+        (a, b, _), (last_a, last_b, _) = group[0], group[-1]
+        empty = (b - j) - (a - i)
+        if sum(likeness for _, _, likeness in group) >= WORTH * empty:
+            yield from ((a, b) for a, b, _ in group)
+            i, j = last_a + 1, last_b + 1
+
+
+def _runs(alike: Iterable[tuple[int, int, float]]) -> Iterator[list[tuple[int, int, float]]]:
+    group: list[tuple[int, int, float]] = []
+    for pair in alike:
+        if group and pair[1] - pair[0] != group[-1][1] - group[-1][0]:
+            yield group
+            group = []
+        group.append(pair)
+    if group:
+        yield group
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, float]]:
+    """Pairs of lines that are alike, and how much; ascending on both sides, of the largest likeness in all."""
     if not 0 < len(old) * len(new) <= MOST_COMPARED:
         return
     left, right = [_words(line) for line in old], [_words(line) for line in new]
@@ -97,7 +121,7 @@ def _alike(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     i = j = 0
     while i < len(old) and j < len(new):
         if likeness[i][j] and best[i][j] == likeness[i][j] + best[i + 1][j + 1]:
-            yield i, j
+            yield i, j, likeness[i][j]
             i, j = i + 1, j + 1
         elif best[i][j] == best[i + 1][j]:
             i += 1

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.align import hunks, map_lines, mapped, together
+from analysis.align import hunks, map_lines, mapped, pairs, together
 
 
 def test_unchanged_lines_move_with_what_is_added_above() -> None:
@@ -56,3 +57,26 @@ def test_every_new_line_that_differs_is_reached_from_somewhere(before: list[str]
     assert set(range(1, len(before) + 1)) <= set(mapping)
     if before:
         assert {place for places in mapping.values() for place in places} == set(range(1, len(after) + 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "beside"),
+    [
+        ([], [], []),
+        (["a = 1;"], [], [(0, None)]),
+        (["x"], ["y", "z"], [(0, 0), (None, 1)]),
+        (["int row = 1;"], ["int width = 4;", "int row = 2;"], [(None, 0), (0, 1)]),
+        (["for (i)", "sum += a[i];"], ["for (j)", "const x = 3;", "sum += b[i];"], [(0, 0), (None, 1), (1, 2)]),
+        (["sum += a[i];"], [*["x"] * 12, "sum += b[i];"], [(0, 0), *[(None, n) for n in range(1, 13)]]),
+    ],
+)
+def test_lines_that_are_alike_stand_beside_each_other_unless_they_are_far_apart(old, new, beside):
+    assert pairs(old, new) == beside
+
+
+def test_every_line_of_a_replaced_stretch_is_paired_once_and_in_order():
+    old = [f"value_{n} = table[{n}] * {n % 7};" for n in range(40)]
+    new = [f"value_{n} = table[{n}] + {n % 5};" for n in range(0, 80, 2)] + ["}"] * 9
+    found = pairs(old, new)
+    assert [a for a, _ in found if a is not None] == list(range(len(old)))
+    assert [b for _, b in found if b is not None] == list(range(len(new)))
