@@ -7,6 +7,7 @@ const told = root.querySelector("[data-told]");
 const showAll = root.querySelector("[data-show-all]");
 const wide = matchMedia("(min-width: 64rem)");
 let kept = null; // {label} or {change}, as the address says
+let resting = false; // after a click, what scrolls under a mouse that rests is not pointed at
 
 const labels = (part) => part.dataset.evidence.split(" ");
 const item = (label) => parts.find((part) => part.dataset.item === label);
@@ -88,8 +89,12 @@ root.addEventListener("click", (event) => {
   reveal({ label });
   if (chip && !card) item(label).querySelector(".chip").focus({ preventScroll: true });
 });
+root.addEventListener("pointerdown", () => (resting = true));
+root.addEventListener("pointermove", (event) => {
+  if (event.movementX || event.movementY) resting = false;
+});
 root.addEventListener("pointerover", (event) => {
-  if (event.pointerType === "mouse") light(meant(event.target) ?? kept);
+  if (event.pointerType === "mouse" && !resting) light(meant(event.target) ?? kept);
 });
 root.addEventListener("pointerleave", () => light(kept));
 root.addEventListener("focusin", (event) => {
