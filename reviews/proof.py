@@ -129,12 +129,15 @@ def scores(document: Document) -> tuple[ScoreRow, ...]:
 
 
 def score(name: str, row: Mapping[str, Any]) -> ScoreRow:
-    value, chance = row["value"], row["chance"]
+    value, chance, numerator, denominator = (
+        None if row[key] is None else round(row[key], 9)  # a sum of weights that is all of them is told as all
+        for key in ("value", "chance", "numerator", "denominator")
+    )
     return ScoreRow(
         name=name,
         value=value,
-        numerator=row["numerator"],
-        denominator=row["denominator"],
+        numerator=numerator,
+        denominator=denominator,
         chance=chance,
         lift=value / chance if value is not None and chance else None,
         parts=row["parts"],

@@ -136,6 +136,13 @@ def test_scores_stand_with_their_sums_and_with_chance(mine, ada):
     assert "8 of 17 changed lines of rowrank.cu lie within 3 lines of R1, S1, S2, S3, S5" in text
 
 
+def test_all_of_the_weight_is_told_as_all_though_the_sum_is_a_little_less(mine, ada):
+    attempt = attempts.judged(ada)
+    attempt.verdict.document["ear"]["coverage"] |= {"value": 1 - 1e-15, "numerator": 1 - 1e-15}
+    attempt.verdict.save()
+    assert "Evidence coverage 100 %" in said(shown(mine, attempt))
+
+
 def test_prompt_and_answer_stand_there_word_for_word(mine, ada):
     attempt = attempts.judged(ada)
     page = shown(mine, attempt)
