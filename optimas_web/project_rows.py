@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,16 +43,28 @@ class RunFilter(forms.Form):
 
 
 def runs_of(project: Project, viewer: Viewer) -> QuerySet[Run]:
+    return with_results(Run.objects.visible_to(viewer).filter(snapshot__project=project))
+
+
+def with_results(runs: QuerySet[Run]) -> QuerySet[Run]:
     """Runs with the attempt that stands for each: the newest that passed its gates, else the newest that was judged."""
     failed_last = Case(When(verdict__verdict="failed", then=Value(1)), default=Value(0))
     judged = Attempt.objects.filter(run=OuterRef("pk"), verdict__isnull=False).order_by(failed_last, "-number")
     timing = Timing.objects.filter(attempt=OuterRef("shown"), scope__in=DECIDING).order_by("-scope")
-    return (
-        Run.objects.visible_to(viewer)
-        .filter(snapshot__project=project)
-        .annotate(shown=Subquery(judged.values("pk")[:1]), result=Subquery(judged.values("verdict__verdict")[:1]))
-        .annotate(speedup=Subquery(timing.values("speedup")[:1]))
-    )
+    return runs.annotate(
+        shown=Subquery(judged.values("pk")[:1]), result=Subquery(judged.values("verdict__verdict")[:1])
+    ).annotate(speedup=Subquery(timing.values("speedup")[:1]))
+
+
+def with_timings(runs: Iterable[Any]) -> list[Any]:
+    """Runs of ``with_results``, each with its deciding ``timing`` (or None), which knows the verdict."""
+    found = list(runs)
+    rows = Timing.objects.filter(deciding(), attempt__in=[run.shown for run in found])
+    rows = rows.select_related("attempt__verdict").defer("attempt__verdict__document", "attempt__verdict__environment")
+    timings = {timing.attempt_id: timing for timing in rows.defer("attempt__patch", "attempt__answer_text")}
+    for run in found:
+        run.timing = timings.get(run.shown)
+    return found
 
 
 def filtered(runs: QuerySet[Run], form: RunFilter) -> QuerySet[Run]:
@@ -88,12 +101,7 @@ def run_page(project: Project, viewer: Viewer, query: Any) -> tuple[RunFilter, P
     runs = sorted_by(filtered(runs_of(project, viewer), form), query.get("sort", ""))
     rows = runs.select_related("snapshot", "created_by", "profile").prefetch_related("kernels")
     page: Page[Any] = Paginator(rows, PAGE).get_page(query.get("page"))
-    timings = {
-        timing.attempt_id: timing
-        for timing in Timing.objects.filter(deciding(), attempt__in=[run.shown for run in page])
-    }
-    for run in page:
-        run.timing = timings.get(run.shown)
+    for run in with_timings(page):
         run.names = [kernel.short_name for kernel in run.kernels.all()]
     return form, page
 

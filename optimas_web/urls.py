@@ -8,6 +8,7 @@ from optimas_web import accounts, sign_in, style, views
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("running/", views.running, name="running"),
     path("healthz", views.healthz, name="healthz"),
     path("sign-in/", sign_in.SignIn.as_view(), name="login"),
     path("sign-out/", auth.LogoutView.as_view(), name="logout"),

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
+from django.utils import timezone
 
-from projects.models import Membership, Role, Team
+from evaluation.models import Device, Host, Verdict, Worker
+from optimas_web.jobs import Job
+from optimizer.models import Attempt, Run, RunStatus
+from projects.models import Membership, Project, Role, Snapshot, Team
 from projects.services import create_member, create_team
+from tests import seeded
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SIZES = [("light", 360), ("dark", 360), ("light", 1440), ("dark", 1440)]
@@ -22,6 +29,74 @@ def team() -> Team:
         Membership.objects.create(team=made, user=people[name], role=role)
     create_member(made, "max", Role.STUDENT, made.memberships.get(role=Role.OWNER))
     return made
+
+
+def busy_home(team: Team) -> Job:
+    """Something in every part of Lea's home page; the job that runs."""
+    now = timezone.now()
+    ada = get_user_model().objects.get(username="ada")
+    projects = [Project.objects.create(team=team, name=name) for name in ("ponds", "rowrank", "shallow-water-solver")]
+    for at, project in enumerate(projects[:2]):
+        snapshot = Snapshot.objects.create(project=project, sha256=f"{at:064}", manifest={"toolchain": "cuda"})
+        for ago, run in enumerate(seeded.runs(snapshot, 5, ada)):
+            Run.objects.filter(pk=run.pk).update(ended=now - timedelta(minutes=7 * ago))
+    Verdict.objects.filter(verdict="faster").update(recorded="recorded on NVIDIA H200 on 2026-11-30")
+    taken = seeded.profile(snapshot)
+    values = {"snapshot": snapshot, "profile": taken, "backend": "paste", "created_by": ada}
+    Run.objects.create(status=RunStatus.WAITING_FOR_ANSWER, **values)
+    Run.objects.create(status=RunStatus.NEEDS_REVIEW, ended=now, problem="Gate build failed: line 12.", **values)
+    Run.objects.create(status=RunStatus.FAILED, ended=now, problem="The original does not build.", **values)
+    attempt = Attempt.objects.create(run=Run.objects.create(status="evaluating", **values), number=1, origin="person")
+    job = {"team": team, "kind": "evaluation.evaluate", "target_id": attempt.pk, "queue": "gpu"}
+    running = Job.objects.create(status="running", started=now, stage="timing, pair 13", progress=0.4, **job)
+    queued = seeded.profile(snapshot, state="pending")
+    Job.objects.create(team=team, kind="evaluation.profile", target_id=queued.pk, queue="gpu", status="queued")
+    host = Host.objects.create(name="bench-4", last_seen=now)
+    Worker.objects.create(host=host, name="gpu@bench-4", queues=["gpu"], last_seen=now)
+    Device.objects.create(host=host, uuid="GPU-1", name="NVIDIA H200")
+    Host.objects.create(name="bench-5", last_seen=now - timedelta(days=1))
+    return running
+
+
+@pytest.mark.parametrize(("theme", "width"), SIZES)
+def test_a_busy_home_has_no_axe_findings_and_fits(theme, width, team, browser_page, sign_in, axe, overflow, shoot):
+    busy_home(team)
+    page = browser_page(theme=theme, width=width)
+    sign_in(page, get_user_model().objects.get(username="lea"))
+    page.goto("/")
+    page.get_by_text("This installation").click()
+    page.evaluate("scrollTo(0, 0)")
+    shoot(page, f"home-busy-{theme}-{width}")
+    assert axe(page) == []
+    assert overflow(page) == []
+
+
+@pytest.mark.parametrize(("theme", "width"), SIZES[1:3])
+def test_an_empty_home_has_no_axe_findings_and_fits(theme, width, team, browser_page, sign_in, axe, overflow, shoot):
+    page = browser_page(theme=theme, width=width)
+    for name in ("lea", "vic"):
+        sign_in(page, get_user_model().objects.get(username=name))
+        page.goto("/")
+        shoot(page, f"home-empty-{name}-{theme}-{width}")
+        assert axe(page) == []
+        assert overflow(page) == []
+
+
+def test_home_follows_what_runs_and_stops_asking_when_it_has_ended(team, browser_page, sign_in):
+    job = busy_home(team)
+    Job.objects.exclude(pk=job.pk).delete()
+    page = browser_page()
+    sign_in(page, get_user_model().objects.get(username="lea"))
+    page.goto("/")
+    page.get_by_text("Timing, pair 13").wait_for()
+    Job.objects.filter(pk=job.pk).update(stage="re-profile")
+    page.get_by_text("Re-profile").wait_for()
+
+    run = Run.objects.get(attempts=job.target_id)
+    Job.objects.filter(pk=job.pk).update(status="done")
+    Run.objects.filter(pk=run.pk).update(status="done", ended=timezone.now())
+    page.get_by_role("region", name="Finished since yesterday").get_by_text(f"Run {run.pk}").wait_for()
+    assert page.locator("#running").get_attribute("hx-get") is None
 
 
 @pytest.mark.parametrize(("theme", "width"), SIZES)
