@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from datetime import timedelta
 
 import pytest
@@ -15,7 +16,9 @@ from analysis.models import Origin, Profile, ProfileState
 from evaluation.models import Host, Worker
 from evaluation.services import QUEUES
 from optimas_web import project_actions as actions
+from optimas_web.by_hand import by_hand
 from optimas_web.jobs import Job, run_job
+from projects.manifest import load
 from projects.models import Project, Snapshot
 from projects.services import add_snapshot, store_upload
 from projects.snapshot import from_files
@@ -152,6 +155,14 @@ def test_an_empty_project_says_what_to_do_next(ada, cast):
     assert "Get a profile" in text(ada.get(reverse("projects:project", args=[project.pk])))
 
 
+def test_who_may_only_look_is_asked_for_nothing_in_an_empty_project(client, cast):
+    project = Project.objects.create(team=cast.team, name="empty")
+    client.force_login(cast.vic)
+    for name in ("project", "profiles", "versions"):
+        shown = text(client.get(reverse(f"projects:{name}", args=[project.pk])))
+        assert "Add a version" not in shown and "Add one" not in shown
+
+
 @pytest.mark.parametrize("name", ["project", "profiles", "versions", "recent_profiles"])
 def test_the_number_of_queries_does_not_grow_with_the_rows(ada, cast, snapshot, name, django_assert_max_num_queries):
     counts = []
@@ -224,6 +235,36 @@ def test_a_host_that_is_online_can_be_asked_and_two_clicks_are_one_job(ada, snap
     again = {"key": ada.get(address("profiles", snapshot)).context["key"], "snapshot": snapshot.pk}
     ada.post(address("profile_here", snapshot), again)
     assert Job.objects.count() == 2
+
+
+@COMMITTED
+@pytest.mark.slow
+@pytest.mark.skipif(not all(map(shutil.which, ("g++", "valgrind"))), reason="needs g++ and valgrind")
+def test_what_a_host_was_asked_for_becomes_a_profile_that_can_be_opened(ada, snapshot, valkey):
+    host_online()
+    ada.post(address("profile_here", snapshot), {"key": "once", "snapshot": snapshot.pk})
+    run_job(Job.objects.get().pk)
+    profile = Profile.objects.get()
+    assert (profile.state, profile.problem) == (ProfileState.READY, "")
+    assert profile.kernels.filter(short_name="fill", hot=True).exists()
+    assert ada.get(reverse("analysis:profile", args=[profile.pk])).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("toml", "first", "last", "file"),
+    [
+        ("", "nvcc -O3 -arch=sm_90 -lineinfo -o a a.cu", "-f -o a ./a", "a.ncu-rep"),
+        ("[kernels]\ninclude = ['k<1>']\n", "nvcc -O3", "-k 'regex:^(k<1>)$' -c 12 -f -o a ./a", "a.ncu-rep"),
+        ("[build]\ncommand = 'make'\nbinary = 'a'\n", "export NVCC_APPEND_FLAGS=-lineinfo", "-o a ./a", "a.ncu-rep"),
+        ("[profile]\ncommand = 'N=4 ./a 7'\n", "nvcc -O3", "N=4 ncu --set full", "a.ncu-rep"),
+        ("[project]\nname = 'my program; rm'\n", "nvcc -O3", "-o my-program-rm ./a", "my-program-rm.ncu-rep"),
+    ],
+)
+def test_the_lines_for_a_gpu_program_are_those_of_its_manifest(toml, first, last, file):
+    found = by_hand(load({"a.cu": b"__global__ void k() {}\nint main() {}\n", "optimas.toml": toml.encode()}))
+    assert found.lines[0].startswith(first)
+    assert last in found.lines[-1]
+    assert found.file == file
 
 
 def test_without_a_host_the_lines_to_type_are_shown_and_nothing_can_be_started(ada, snapshot):
