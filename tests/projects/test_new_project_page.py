@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -14,6 +12,7 @@ from projects.models import Project, Upload
 from projects.services import manifest_of, store_upload
 from projects.snapshot import from_files
 from tests.cast import make_cast
+from tests.pages import text
 from tests.programs import COLUMNS, files
 from tests.projects.packing import tarred, zipped
 
@@ -43,10 +42,6 @@ def form_values(response) -> dict[str, object]:
     bound = [response.context["name"], review.fields, review.workloads.management_form, *review.workloads]
     fields = {field.html_name: field.value() for form in bound for field in form}
     return {name: value for name, value in fields.items() if value not in (None, False)}
-
-
-def text(response) -> str:
-    return re.sub(r"\s+", " ", response.content.decode())
 
 
 # --- bringing ---------------------------------------------------------------------------------
