@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from evaluation.timing import LOOKS, SAME_BAND, SHARES, lag1, overall
 from evaluation.types import Baseline, Comparison, Evaluation, Pair, Score, Timing
-from optimizer.types import Gate
+from optimizer.types import GATES, Gate
 
 SCHEMA = "optimas.evaluation/1"
 WHOLE_SCOPES = ("selected", "gpu", "program")
@@ -37,6 +37,13 @@ def evaluation_document(evaluation: Evaluation) -> dict[str, object]:
     finite = jsonable(document)
     assert isinstance(finite, dict)
     return finite
+
+
+def refused_document(workload: str, gates: Sequence[Gate]) -> dict[str, object]:
+    """The document of an attempt that failed one of ``gates`` and was judged no further."""
+    failed = next(gate.name for gate in gates if gate.status == "failed")
+    rest = [Gate(name, "not_run", f"The gate {failed} failed before it.", 0.0) for name in GATES[len(gates) :]]
+    return evaluation_document(Evaluation(workload, (*gates, *rest), (), {}, {}, (), {}))
 
 
 def verdict(evaluation: Evaluation) -> str:

@@ -59,12 +59,12 @@ def sign(document: Mapping[str, object], key: bytes) -> dict[str, object]:
     """``document`` with a new signature, for a receipt that gets its decision later too."""
     private = Ed25519PrivateKey.from_private_bytes(key)
     body = {name: jsonable(value) for name, value in document.items() if name != "signature"}
-    signature = {
-        "algorithm": "Ed25519",
-        "public_key": private.public_key().public_bytes_raw().hex(),
-        "value": private.sign(canonical(body)).hex(),
-    }
-    return {**body, "signature": signature}
+    value = private.sign(canonical(body))
+    return {**body, "signature": _signature(private.public_key().public_bytes_raw(), value)}
+
+
+def _signature(public_key: bytes, value: bytes) -> dict[str, str]:
+    return {"algorithm": "Ed25519", "public_key": public_key.hex(), "value": value.hex()}
 
 
 def canonical(body: Mapping[str, object]) -> bytes:
@@ -95,6 +95,8 @@ def _signature_problem(receipt: Mapping[str, Any], public_key: bytes) -> str:
         return "The receipt has no readable signature."
     except InvalidSignature:
         return "The signature does not fit: the receipt was changed, or signed with another key."
+    if receipt["signature"] != _signature(public_key, value):
+        return "What is said about the signature was changed: its algorithm, its key or its spelling."
     return ""
 
 

@@ -9,20 +9,30 @@ from pathlib import Path
 
 from django.conf import settings
 
+from evaluation.documents import refused_document
 from evaluation.receipt import Provenance, canonical, receipt_document
 from optimizer import edits
 from optimizer import types as t
 from optimizer.models import Attempt
-from optimizer.rows import as_bytes, as_text, completion_of, edits_of, prompt_of
-from projects.services import files_of
+from optimizer.rows import as_bytes, as_text, completion_of, edits_of, gate_of, prompt_of
+from projects.services import files_of, manifest_of
 from reviews.models import Receipt
 
 
 def make_receipt(attempt: Attempt) -> Receipt:
     """Sign the attempt's evaluation document with everything that it rests on. The same content is the same receipt."""
-    document = receipt_document(attempt.verdict.document, provenance(attempt), signing_key())
+    document = receipt_document(evaluated(attempt), provenance(attempt), signing_key())
     digest = sha256(canonical(document)).hexdigest()
     return Receipt.objects.get_or_create(attempt=attempt, sha256=digest, defaults={"document": document})[0]
+
+
+def evaluated(attempt: Attempt) -> dict[str, object]:
+    """What came out of the attempt; one that gates 1-3 refused was never built, and its document says so."""
+    if hasattr(attempt, "verdict"):
+        stored: dict[str, object] = attempt.verdict.document
+        return stored
+    gates = tuple(gate_of(row) for row in attempt.gates.all())
+    return refused_document(manifest_of(attempt.run.snapshot).workloads[0].name, gates)
 
 
 def provenance(attempt: Attempt) -> Provenance:

@@ -168,6 +168,21 @@ def test_any_change_breaks_the_signature():
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        lambda signature: signature.update(algorithm="RSA"),
+        lambda signature: signature.update(public_key="00" * 32),
+        lambda signature: signature.update(value=signature["value"].upper()),
+        lambda signature: signature.update(note="trust me"),
+        lambda signature: signature.pop("public_key"),
+    ],
+)
+def test_what_stands_beside_the_signature_cannot_be_changed_either(change):
+    changed = receipt_with(lambda receipt: change(receipt["signature"]), resigned=False)
+    assert "said about the signature was changed" in verify(changed, PUBLIC)[0]
+
+
+@pytest.mark.parametrize(
     ("change", "problem"),
     [
         (lambda r: r["timing"]["program"].update(verdict="slower"), "its raw pairs say faster"),

@@ -23,6 +23,7 @@ from reviews.management.follow import follow
 from reviews.services import make_receipt
 
 OWNER = "command-line"
+MOST_REPAIRS = 20
 
 
 class Command(DocumentCommand):
@@ -35,7 +36,9 @@ class Command(DocumentCommand):
         parser.add_argument("--report", metavar="REPORT", help="a profile of it; without one this host takes it")
         parser.add_argument("--backend", required=True, choices=sorted(BACKENDS))
         parser.add_argument("--evidence", default=",".join(SOURCE_KINDS), help="kinds to offer, comma separated")
-        parser.add_argument("--repairs", type=int, default=3, metavar="N", help="at most, default 3")
+        parser.add_argument(
+            "--repairs", type=int, choices=range(MOST_REPAIRS + 1), default=3, metavar="N", help="at most, default 3"
+        )
         parser.add_argument("--guidance", default="", help="a wish for the model, in words")
 
     def answer(self, **options: Any) -> Reply:
