@@ -110,9 +110,9 @@ def saved(speedup: float | None) -> float | None:
 
 
 def raw_pairs(document: Document, names: Mapping[str, str]) -> Mapping[str, tuple[PairRow, ...]]:
-    """Scope in words -> its pairs, in the order in which they ran."""
+    """Scope in words -> its pairs in the order in which they ran; scopes as in `timings`."""
     found = document["samples"]["pairs"]
-    return {SCOPES.get(key) or names.get(key, key): tuple(map(pair, rows)) for key, rows in found.items() if rows}
+    return {each.scope: tuple(map(pair, found[each.key])) for each in timings(document, names) if found.get(each.key)}
 
 
 def pair(row: Mapping[str, Any]) -> PairRow:
