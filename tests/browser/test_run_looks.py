@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +12,7 @@ from evaluation.services import cancel_run, paste_answer, worker_is_here
 from tests import runs
 from tests.cast import Cast, make_cast
 from tests.programs import work_off
+from tests.repository import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SIZES = [("light", 360), ("dark", 360), ("light", 1440), ("dark", 1440)]
@@ -101,3 +103,23 @@ def test_a_page_has_no_axe_findings_and_fits(make: Callable, browser_page, sign_
         shoot(page, f"{make.__name__}-{theme}-{width}")
         assert axe(page) == []
         assert overflow(page) == []
+
+
+def test_what_was_understood_has_no_axe_findings_and_fits(browser_page, sign_in, axe, overflow, shoot, valkey):
+    """An answer with a citation that was never offered, and one that breaks a rule."""
+    cast = make_cast()
+    address = paste(cast)
+    lines = (ROOT / "samples" / "heat2d" / "heat2d.cpp").read_text().split("\n")
+    number = next(n for n, line in enumerate(lines, 1) if "int main" in line)
+    for theme, width in SIZES:
+        page = browser_page(theme=theme, width=width)
+        sign_in(page, cast.ada)
+        page.goto(address)
+        for name, first, labels in (("unknown", 39, ["S1", "H9"]), ("forbidden", number + 1, ["S2"])):
+            edit = {"file": "heat2d.cpp", "start_line": first, "end_line": first, "original_text": lines[first - 1]}
+            edit |= {"new_text": f"{lines[first - 1]} // {'long ' * 30}", "evidence": labels, "rationale": "for a look"}
+            page.get_by_label("The answer, whole").fill(json.dumps({"summary": name, "edits": [edit]}))
+            page.locator("#understood p", has_text=name).first.wait_for()
+            shoot(page, f"understood-{name}-{theme}-{width}")
+            assert axe(page) == []
+            assert overflow(page) == []

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -16,34 +10,22 @@ from django.utils import timezone
 from evaluation import services
 from evaluation.models import SILENT_AFTER, Device, Host, Worker
 from evaluation.toolchains import gpus
-
-
-def wait_for(what: Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.1)
+from tests import workers
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_real_worker_appears_with_its_queues_and_tools_and_goes(site_environment: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "celery", "-A", "optimas_web", "worker", "-Q", "cpu,llm", "-c", "1", "-n", "w@%h"]
-    process = subprocess.Popen([*command, "--without-mingle"], env=site_environment, start_new_session=True)
-    try:
-        wait_for(Worker.objects.exists, 60)
+    with workers.worker(site_environment, "cpu,llm") as process:
+        workers.wait_for(Worker.objects.exists, 60)
         (worker,) = Worker.objects.all()
         assert worker.name == f"w@{worker.host.name}"
         assert worker.queues == ["cpu", "llm"]
         assert worker.host.is_online
         assert worker.host.queues == {"cpu", "llm"}
         assert {tool["name"] for tool in worker.host.tools_of("cpu")} == {"g++", "objdump", "valgrind"}
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.terminate()
+        process.wait(60)
         assert not Worker.objects.exists()
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 @pytest.mark.django_db
