@@ -34,6 +34,7 @@ DOES = {
     "evaluation.evaluate": "evaluating",
 }
 """What a job is doing while it runs, in the words of a run's status."""
+SNAPSHOT_BULK = ("snapshot__manifest", "snapshot__skipped")
 WAITS = (RunStatus.WAITING_FOR_ANSWER, RunStatus.NEEDS_REVIEW)
 OVER = (RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED)
 
@@ -137,7 +138,8 @@ def waiting_runs(user: User) -> Listed:
     teams = user.memberships.filter(role__in=EDITORS).values("team")
     own_first = Case(When(created_by=user, then=Value(0)), default=Value(1))
     rows = Run.objects.visible_to(user).filter(status__in=WAITS, snapshot__project__team__in=teams)
-    return listed(rows.select_related("snapshot__project").order_by(own_first, "-created"))
+    shown = rows.select_related("snapshot__project").defer(*SNAPSHOT_BULK)
+    return listed(shown.order_by(own_first, "-created"))
 
 
 def undecided(user: User) -> Listed:
@@ -151,7 +153,7 @@ def undecided(user: User) -> Listed:
     )
     found = listed(
         rows.select_related("run__snapshot__project", "verdict")
-        .defer("patch", "answer_text", "verdict__document", "verdict__environment")
+        .only("number", "run__snapshot__project__name", "verdict__recorded", "verdict__created")
         .order_by("-verdict__created")
     )
     timings = {timing.attempt_id: timing for timing in Timing.objects.filter(deciding(), attempt__in=found.rows)}
@@ -172,8 +174,8 @@ def since_yesterday() -> datetime:
 def finished(user: User) -> Listed:
     """Runs that ended since yesterday, with what came of them: ``result``, ``shown`` and ``timing``."""
     rows = Run.objects.visible_to(user).filter(ended__gte=since_yesterday(), status__in=OVER)
-    found = listed(with_results(rows).select_related("snapshot__project").order_by("-ended"))
-    return Listed(with_timings(found.rows), found.count)
+    newest = with_results(rows).select_related("snapshot__project").defer(*SNAPSHOT_BULK).order_by("-ended")
+    return Listed(with_timings(newest[:SHOWN]), rows.count())
 
 
 # --- projects ---------------------------------------------------------------------------------
