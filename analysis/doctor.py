@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 
 from analysis import roofline
@@ -35,7 +36,8 @@ def ncu(analysis: Analysis, *options: str) -> str:
     names = dict.fromkeys(re.escape(kernel.short_name) for kernel in listed if kernel.hot) or dict.fromkeys(
         re.escape(kernel.short_name) for kernel in listed[:1]
     )
-    which = f" -k 'regex:^({'|'.join(names)})$'" if names else ""
+    pattern = f"regex:^({'|'.join(names)})$"
+    which = f" -k {shlex.quote(pattern)}" if names else ""  # the names come from a file that anybody may have made
     count = LAUNCHES_EACH * max(len(names), 1)  # -c counts the launches of all of them together
     return " ".join(["ncu", *options, f"--set full --import-source yes{which} -c {count} -o report ./program"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 
 from analysis.doctor import CALLGRIND
@@ -43,7 +44,7 @@ def _with_callgrind(manifest: Manifest) -> ByHand:
 def _with_ncu(manifest: Manifest) -> ByHand:
     name = _plain(manifest)
     kernels = "|".join(re.escape(kernel) for kernel in manifest.include_kernels)
-    which = f" -k 'regex:^({kernels})$'" if kernels else ""
+    which = f" -k {shlex.quote(f'regex:^({kernels})$')}" if kernels else ""
     tool = f"ncu --set full --import-source yes{which} -c 12 -f -o {name}"
     build = _build(manifest, "-lineinfo", CUDA_ARCH)
     lines = (*build, prefixed(manifest.profile_command, tool))

