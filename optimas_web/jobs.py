@@ -148,9 +148,13 @@ class RunningJob:
         """A transaction that commits only if this worker still holds the job. Raises LeaseLost, Cancelled."""
         self.check()
         with transaction.atomic():
-            if not self._mine().select_for_update().exists():
+            mine = self._mine().select_for_update().first()
+            if mine is None:
                 self._lost.set()
                 raise LeaseLost
+            if mine.cancel_requested:  # between two heartbeats
+                self._cancelled.set()
+                raise Cancelled
             yield
 
     def beat(self) -> None:

@@ -27,6 +27,7 @@ def follow(run: Run, tell: Callable[[str], None], *, work_here: bool) -> Attempt
         try:
             _wait(run, tell, hands if work_here else None)
         except (KeyboardInterrupt, SystemExit):
+            connection.close()  # it may have come in the middle of a statement
             cancel_run(run)
             raise
     return result(run)

@@ -44,7 +44,7 @@ def heat2d():
     """The sample with smaller plates, so that a test takes a second."""
     tree = snapshot.from_folder(HEAT2D)
     manifest = manifests.load(tree.files)
-    sizes = {"default": "./heat2d 700 600 4", "odd": "./heat2d 109 73 3 5", "thin": "./heat2d 3 401 2 9"}
+    sizes = {"default": "./heat2d 1200 1200 4", "odd": "./heat2d 109 73 3 5", "thin": "./heat2d 3 401 2 9"}
     workloads = tuple(replace(each, command=sizes[each.name], timeout_s=5.0) for each in manifest.workloads)
     return tree.files, replace(manifest, workloads=workloads, profile_command="./heat2d 256 256 2")
 

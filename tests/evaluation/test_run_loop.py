@@ -72,7 +72,7 @@ def test_without_a_recording_the_run_fails_and_says_what_is_recorded(valkey: obj
     run = work_off(start_run(Run(snapshot=snapshot(), backend="replay", sources=[])))
     assert run.status == RunStatus.FAILED
     assert "No answer is recorded for" in run.problem
-    assert "Recorded:" in run.hint
+    assert "Choose what was recorded: snapshot" in run.hint
 
 
 def test_a_report_that_cannot_be_read_ends_the_run_with_its_sentence(valkey: object, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
@@ -26,7 +27,7 @@ from optimizer.models import Run, RunStatus
 from reviews.management.follow import follow, result
 from reviews.models import Receipt
 from reviews.services import make_receipt, signing_key
-from tests.programs import files, snapshot, swap_loops, work_off
+from tests.programs import MANIFEST, files, snapshot, swap_loops, work_off
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = {
@@ -88,7 +89,8 @@ def test_numbers_of_repairs_that_make_no_sense_are_refused(repairs: str, tmp_pat
 
 @pytest.mark.slow
 def test_ctrl_c_cancels_the_run_and_leaves_nothing_running(site_environment: dict[str, str], tmp_path: Path) -> None:
-    for name, content in files().items():
+    long = MANIFEST.replace("./columns 200 200", "./columns 4000 4000")
+    for name, content in files(optimas_toml=long).items():
         (tmp_path / name).write_bytes(content)
     command = [sys.executable, "manage.py", "optimize", str(tmp_path), "--backend", "replay"]
     with subprocess.Popen(command, cwd=ROOT, env=site_environment, stderr=subprocess.PIPE, text=True) as process:
@@ -102,3 +104,18 @@ def test_ctrl_c_cancels_the_run_and_leaves_nothing_running(site_environment: dic
         killer.cancel()
     assert Run.objects.get().status == RunStatus.CANCELLED
     assert Job.objects.get().status == JobStatus.CANCELLED
+
+
+def test_an_interrupt_in_the_middle_of_a_statement_cancels_the_run_too(valkey: object) -> None:
+    run = start_run(Run(snapshot=snapshot(), backend="paste", sources=[]))
+
+    def interrupt(run: Run, *_: object) -> None:
+        connection.connection.pgconn.send_query(b"select pg_sleep(0.2)")
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("reviews.management.follow._wait", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            follow(run, print, work_here=True)
+    run.refresh_from_db()
+    assert run.status == RunStatus.CANCELLED
