@@ -57,6 +57,24 @@ class CodeCost:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """What one of the profiler's own rules says of a launch.
+
+    ``rule`` and ``section`` are the tool's identifiers (``SOLBottleneck``, ``SpeedOfLight``); ``kind`` is its word for
+    how grave it is (``INF``, ``OPT``, ``WRN``, ``ERR``). ``message`` is text from a file and no more than that.
+    ``speedup``: the share of time, 0..1, that the rule thinks can be saved. Only with ``scope`` "global" is it the
+    kernel's time; "local" is that of one unit of the hardware.
+    """
+
+    rule: str
+    kind: str
+    message: str
+    speedup: float | None
+    section: str
+    scope: Literal["local", "global"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchDetail:
     """Everything of one launch that is too big to keep for all of them at once.
 
@@ -68,6 +86,7 @@ class LaunchDetail:
     code: tuple[CodeCost, ...] = ()
     samples_total: int | None = None
     warnings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
