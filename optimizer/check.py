@@ -96,18 +96,20 @@ def _parse(answer: str | Completion | Answer, sources: Mapping[str, str]) -> tup
 
 def _placed(answer: Answer) -> str:
     moved = sum(edit.anchored for edit in answer.edits)
-    text = f", {moved} of them placed by text because the line numbers were wrong" if moved else ""
+    which = "" if moved == len(answer.edits) else f"{moved} of them "
+    text = f", {which}placed by text and not by line numbers" if moved else ""
     return answer.message.rstrip(".") + text + "."
 
 
 def _guardrails(violations: Sequence[Violation], seconds: float) -> Gate:
     log = "\n".join(f"{each.severity}: {each.rule}: {each.message}" for each in violations)
     blocking = [each for each in violations if each.severity == "block"]
+    warned = [f"{each.rule} warns: {each.message}" for each in violations if each not in blocking]
     if blocking:
         more = f" And {len(blocking) - 1} more." if len(blocking) > 1 else ""
         return Gate("guardrails", "failed", f"{blocking[0].rule}: {blocking[0].message}{more}", seconds, log)
-    warned = f"All rules kept, with {len(violations)} warnings." if violations else "All rules kept."
-    return Gate("guardrails", "passed", warned, seconds, log)
+    said = ["No rule that blocks is broken.", *warned] if warned else ["All rules kept."]
+    return Gate("guardrails", "passed", " ".join(said), seconds, log)
 
 
 def _filled(gates: Sequence[Gate]) -> tuple[Gate, ...]:

@@ -44,7 +44,7 @@ def resolve(edits: Sequence[Edit], sources: Mapping[str, str]) -> Resolved:
 
 def _resolved(edit: Edit, sources: Mapping[str, str], notes: list[str], number: int) -> tuple[Edit, ...]:
     if edit.end_line == WHOLE:
-        return expand(edit, sources)
+        return expand(edit, sources, notes, number)
     clean = cleaned(edit, sources, notes, number)
     return (placed(clean, split_lines(sources[clean.file]), notes, number),)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from analysis.align import Hunk, hunks
 from analysis.source import Function, functions, split_lines
+from analysis.tokens import code, tokens
 from optimizer.placing import Misplaced, file_named, refuse_odd_characters
 from optimizer.types import Edit
 
@@ -14,9 +16,10 @@ WHOLE = 10_000_000
 """The last line of an edit that gives a whole file, or whole functions, instead of lines; more than any file has."""
 
 
-def expand(edit: Edit, sources: Mapping[str, str]) -> tuple[Edit, ...]:
+def expand(edit: Edit, sources: Mapping[str, str], notes: list[str], number: int) -> tuple[Edit, ...]:
     """Line edits for an edit that gives only code: of the whole file when it defines all the functions that the file
-    does, else of the functions it defines, each of which must exist exactly once. Raises Misplaced.
+    does, else of the functions it defines, each of which must exist exactly once, and nothing beside them may be new
+    but comments. Raises Misplaced.
     """
     refuse_odd_characters(edit)
     file = file_named(edit.file, sources) if edit.file else _file_for(edit.new_text, sources)
@@ -24,6 +27,10 @@ def expand(edit: Edit, sources: Mapping[str, str]) -> tuple[Edit, ...]:
     if {each.qualified for each in functions(text)} <= {each.qualified for each in given}:
         wanted = edit.new_text
     else:
+        beside = _beside(edit.new_text, given)
+        _refuse_new_code(file, text, beside)
+        if any(token.kind == "comment" and token.text not in text for token in tokens(beside)):
+            notes.append(f"Edit {number}: comments beside the functions were left out.")
         wanted = _with_functions(file, text, edit.new_text, given)
     found = tuple(_line_edit(edit, file, text, wanted, hunk) for hunk in hunks(text.replace("\r\n", "\n"), wanted))
     if not found:
@@ -34,6 +41,24 @@ def expand(edit: Edit, sources: Mapping[str, str]) -> tuple[Edit, ...]:
 def _line_edit(edit: Edit, file: str, text: str, wanted: str, hunk: Hunk) -> Edit:
     old, new = _part(text, hunk.first, hunk.last), _part(wanted, hunk.new_first, hunk.new_last)
     return replace(edit, file=file, start_line=hunk.first, end_line=hunk.last, original_text=old, new_text=new)
+
+
+def _beside(new: str, given: tuple[Function, ...]) -> str:
+    """The text without its functions; their lines stay, empty."""
+    for each in given:
+        new = new[: each.start] + re.sub(r"[^\n]", " ", new[each.start : each.end]) + new[each.end :]
+    return new
+
+
+def _refuse_new_code(file: str, text: str, beside: str) -> None:
+    """A macro or a constant that the functions need would be lost without a word."""
+    known = {line.strip() for line in split_lines(text)}
+    lines = split_lines(beside)
+    for line in sorted({token.line for token in code(beside)}):
+        if (found := lines[line - 1].strip()) not in known:
+            raise Misplaced(
+                f"gives `{found[:80]}` beside its functions, which {file} does not hold: only functions fit."
+            )
 
 
 def _with_functions(file: str, text: str, new: str, given: tuple[Function, ...]) -> str:

@@ -53,7 +53,8 @@ def _problem(old: Function, new: Function | None) -> str:
     if old.uncertain:
         return "the parser is not sure of the original (macros or conditionals split it)"
     if new is None:
-        return "it is not found after the edit"
+        lines = f"lines {old.first_line} to {old.body_first_line}"
+        return f"its header ({lines if old.body_first_line > old.first_line else f'line {old.first_line}'}) is lost"
     return "the parser is not sure of it after the edit" if new.uncertain else ""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 
 from optimizer.headers import header, same_header, without_bounds
 from optimizer.structure import changed_files, matched, original_line
@@ -33,8 +34,17 @@ def _file(file: str, before: str, after: str) -> Iterator[Violation]:
         elif old is not None and new is not None:
             one, two = without_bounds(header(before, old))[0], without_bounds(header(after, new))[0]
             if not same_header(one, two, old.name):
-                message = (
-                    f"The signature of {old.qualified} ({file}:{old.first_line}) changes from "
-                    f"`{old.signature}` to `{new.signature}`."
-                )
+                message = f"The signature of {old.qualified} ({file}:{old.first_line}) changes: {_changes(one, two)}."
                 yield Violation(RULE, DEFAULT, file, old.first_line, message)
+
+
+def _changes(before: Sequence[str], after: Sequence[str]) -> str:
+    """What differs, token by token."""
+    said = []
+    for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        old, new = " ".join(before[i:j]), " ".join(after[k:m])
+        if tag == "insert":
+            said.append(f"`{new}` is added")
+        elif tag != "equal":
+            said.append(f"`{old}` is removed" if tag == "delete" else f"`{old}` becomes `{new}`")
+    return ", ".join(said)

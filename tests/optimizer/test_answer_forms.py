@@ -136,5 +136,20 @@ def test_a_block_without_ids_fails_the_citations() -> None:
     assert [gate.status for gate in checked.gates] == ["passed", "failed", "not_run"]
 
 
+def test_a_comment_in_front_of_a_function_is_left_out_and_said_to_be() -> None:
+    checked = judged(FUNCTION.replace("/* a plain loop */", "/* run as\n```\npond 20\n```\n(20 steps) */"))
+    assert checked.after["src/pond.cpp"] == AFTER
+    assert checked.answer.notes == ("Edit 1: comments beside the functions were left out.",)
+
+
+@pytest.mark.parametrize("line", ["#define TILE 32", "constexpr int TILE = 32;", "static float cache[32];"])
+def test_new_code_beside_a_function_is_not_dropped_without_a_word(line: str) -> None:
+    gate = judged(FUNCTION.replace("void spread", f"{line}\nvoid spread")).gates[0]
+    assert gate.status == "failed"
+    assert f"gives `{line}` beside its functions, which src/pond.cpp does not hold" in gate.reason
+    known = judged(FUNCTION.replace("/* a plain", "#include <cstdio>\n/* a plain"))
+    assert known.passed
+
+
 def test_prose_with_a_snippet_that_defines_nothing_is_no_answer() -> None:
     assert read("Use this:\n```cpp\nfloat mean = 1;\n```\n").outcome == "unreadable"

@@ -302,3 +302,33 @@ def test_a_rule_that_is_off_says_nothing(rowrank, judge, rule: str) -> None:
         rowrank, KERNEL, (80, 80, "    int repeats = argument(argc, argv, 3, 1);\n"), severities={rule: "off"}
     )
     assert rule not in {each.rule for each in checked.violations}
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        (HEAD.replace("cols)", "cols, int pitch)"), "changes: `, int pitch` is added."),
+        (HEAD.replace("int rows, int cols", "int cols, int rows"), "changes: `rows` becomes `cols`, `cols` becomes"),
+        (HEAD.replace("const int*", "int*"), "changes: `const` is removed."),
+    ],
+)
+def test_the_signature_rule_says_what_changes_and_not_the_whole_header(rowrank, judge, new, said) -> None:
+    (reason,) = [each.message for each in judge(rowrank, KERNEL, (43, 43, new)).violations if each.rule == "signature"]
+    assert reason.startswith("The signature of rank_rows (rowrank.cu:43)")
+    assert said in reason
+
+
+def test_an_edit_over_the_header_names_its_lines(rowrank, judge) -> None:
+    body = "    int row = 0;\n"
+    checked = judge(rowrank, KERNEL, (43, 45, body))
+    assert "rank_rows (rowrank.cu:43) cannot be checked: its header (line 43) is lost" in checked.gates[2].reason
+
+
+def test_a_warning_is_told_though_the_gate_is_passed(rowrank, judge) -> None:
+    bounded = HEAD.replace("__global__ void", "__global__ void __launch_bounds__(256)")
+    body = "            const float labelled = scores[(long long)row * cols + labels[row]];\n"
+    passed = judge(rowrank, KERNEL, (43, 43, bounded), (57, 57, body)).gates[2]
+    assert passed.status == "passed"
+    assert passed.reason.startswith(
+        "No rule that blocks is broken. launch_bounds warns: The launch bounds of rank_rows"
+    )
