@@ -18,8 +18,11 @@ THIS_PROGRAM = (
     "Give --source the folder that this very program was built from;"
     " of files with one name, only those compiled into it."
 )
+MAIN = "main"
+OUT_OF_MAIN = "Move its loops into functions of their own and profile again: main stays as it is, whoever edits."
 LAUNCHES_EACH = 3
 MUCH_UNPLACED = 0.05
+THREAD_STARTERS = ("pthread_create", "GOMP_parallel", "__kmpc_fork_call")
 MISSES = ("D1mr", "D1mw", "DLmr", "DLmw")
 
 
@@ -84,6 +87,8 @@ def _on_callgrind(analysis: Analysis, sources: Sources) -> Iterator[DoctorNote]:
         "For a kernel on a GPU: ncu --set full --import-source yes -o report ./program",
     )
     yield from _on_hot_functions(analysis, sources)
+    yield from _on_main(analysis)
+    yield from _on_threads(analysis)
     events = {event for each in analysis.kernels for line in each.measures.lines for event in line.costs}
     if analysis.kernels and not events & set(MISSES):
         yield DoctorNote(
@@ -98,6 +103,23 @@ def _on_callgrind(analysis: Analysis, sources: Sources) -> Iterator[DoctorNote]:
             "stalls",
             "No hot function has source lines: nothing can be said by line, and inlined functions stay hidden.",
             f"Build with -g (g++ -O2 -g ...), then: {CALLGRIND}",
+        )
+
+
+def _on_main(analysis: Analysis) -> Iterator[DoctorNote]:
+    for each in _hot(analysis):
+        if each.kernel.short_name == MAIN:
+            share = f"{each.kernel.share or 0:.0%}"
+            yield DoctorNote("warning", "kernels", f"main itself holds {share} of all cycles.", OUT_OF_MAIN)
+
+
+def _on_threads(analysis: Analysis) -> Iterator[DoctorNote]:
+    if any(launch.short_name.startswith(THREAD_STARTERS) for launch in analysis.profile.launches):
+        yield DoctorNote(
+            "info",
+            "stalls",
+            "The program starts threads, which Callgrind runs one after the other: what waits for locks is not in it.",
+            "Nothing to do: the costs of all threads are added up.",
         )
 
 

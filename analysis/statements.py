@@ -117,7 +117,10 @@ def _counted_item(found: KernelAnalysis, line: StallLine, totals: Mapping[str, f
         f" {found.kernel.short_name}."
     )
     if CYCLE_WEIGHTS[worst] * misses <= DOMINANT * line.value:
-        statement += f" {line.reasons.get(stalls.NAMES['Ir'], 0):.0%} of them are instructions executed."
+        executed = line.reasons.get(stalls.NAMES["Ir"], 0)
+        statement += (
+            f" {executed:.0%} of them come from instructions executed{', the rest from misses' * (executed < 0.995)}."
+        )
         return _line_item(found, line, statement, ESTIMATED_CYCLES, line.value, "estimated cycle", noise_floor())
     share = line.reasons.get(stalls.NAMES[worst], 0)
     statement += (

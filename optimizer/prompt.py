@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analysis import evidence as weighing
+from analysis.doctor import MAIN, OUT_OF_MAIN
 from analysis.source import functions, split_lines
 from analysis.types import SOURCE_KINDS, Analysis, Evidence, KernelAnalysis, SourceKind
 from optimas_web.errors import UserError
@@ -28,10 +29,15 @@ _WORDS = {
     "cuda": {
         "these": "these CUDA kernels",
         "Kernels": "Kernels",
-        "copies": " and every copy from device to host",
+        "compared": ", the printed text and every copy from device to host",
         "targets": "the selected kernels and the device functions they call",
     },
-    "cpu": {"these": "these functions", "Kernels": "Functions", "copies": "", "targets": "the selected functions"},
+    "cpu": {
+        "these": "these functions",
+        "Kernels": "Functions",
+        "compared": " and the printed text",
+        "targets": "the selected functions",
+    },
 }
 
 
@@ -141,12 +147,18 @@ def select(
     known = defined(sources, {each.kernel.short_name for each in hot})
     own = [each for each in hot if each.kernel.short_name in known]
     if not own:
-        listed = ", ".join(each.kernel.short_name for each in hot) or "none"
+        names = [each.kernel.short_name for each in hot]
+        if MAIN in names:
+            raise UserError("All that is hot in the sources is main, which is never changed.", OUT_OF_MAIN)
+        listed = ", ".join(names) or "none"
         raise UserError(
             f"The sources define none of the hot kernels ({listed}).", "Give the program's folder, or --kernel."
         )
-    passed = tuple(f"{each.kernel.short_name}: hot, but not in the sources" for each in hot if each not in own)
-    return tuple(own), passed
+    return tuple(own), tuple(_passed_over(each.kernel.short_name) for each in hot if each not in own)
+
+
+def _passed_over(name: str) -> str:
+    return f"{name}: hot, but {'never changed' if name == MAIN else 'not in the sources'}"
 
 
 def _meant(analysis: Analysis, name: str) -> list[KernelAnalysis]:

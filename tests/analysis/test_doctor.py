@@ -132,3 +132,17 @@ def test_the_readers_warnings_are_passed_on_and_the_gravest_comes_first():
     assert found[0].severity == "warning"
     assert any(note.message == "Launch 3 is damaged and left out." for note in found)
     assert all(note.remedy for note in found)
+
+
+def test_a_hot_main_is_said_to_stay_as_it_is():
+    lines = [counted("main", "k.cu:3", Ir=90, D1mr=1)]
+    found = said(cpu(function("main", *lines)), "main itself holds 100% of all cycles", k_cu=TEXT)
+    assert found and found.severity == "warning" and "functions of their own" in found.remedy
+    assert not said(cpu(function("f", counted("f", "k.cu:3", Ir=90, D1mr=1))), "main itself", k_cu=TEXT)
+
+
+@pytest.mark.parametrize("starter", ["pthread_create@@GLIBC_2.34", "GOMP_parallel", "__kmpc_fork_call"])
+def test_threads_are_said_to_run_one_after_the_other(starter: str):
+    hot = function("f", counted("f", "k.cu:3", Ir=90, D1mr=1))
+    assert said(cpu(hot, function(starter, counted(starter, None, Ir=1))), "runs one after the other")
+    assert not said(cpu(hot), "runs one after the other")
