@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from optimizer import forms, jsons
-from optimizer.forms import Unreadable
+from optimizer import blocks, jsons
+from optimizer.blocks import Unreadable
 from optimizer.types import Answer, AnswerOutcome, Completion, Edit, Expectation, NotApplied
 
 Stop = Literal["end", "length", "refusal", "filter", "empty"]
@@ -73,7 +73,7 @@ def read_completion(completion: Completion) -> Answer:
 
 
 def _read(text: str) -> Answer:
-    readers: Sequence[Callable[[str], Answer | None]] = (_json, forms.read)
+    readers: Sequence[Callable[[str], Answer | None]] = (_json, blocks.read)
     for reader in readers:
         if answer := reader(text):
             return answer
@@ -108,7 +108,7 @@ def _json(text: str) -> Answer | None:
         outside = text.strip().removeprefix("```json").strip("`\n ")
         around = ("Text around the JSON object was left out.",) if not outside.startswith("{") else ()
         return _answer(found[0].value, (*notes, *found[0].notes, *around))
-    if re.search(r"['\"]edits['\"]\s*:", text) and not forms.present(text):
+    if re.search(r"['\"]edits['\"]\s*:", text) and not blocks.present(text):
         if jsons.unfinished(text):
             return Answer("cut_off", "The answer ends in the middle of its JSON object; nothing of it is used.")
         raise Unreadable(f"The answer is not valid JSON: {jsons.complaint(text)}.")
@@ -181,7 +181,7 @@ def _labels(value: object, where: str) -> tuple[str, ...]:
     if value is None:
         return ()
     listed = [value] if isinstance(value, str) else _list(value, f"{where}: evidence")
-    named = [label for each in listed for label in forms.labels(_prose(each, f"{where}: evidence"))]
+    named = [label for each in listed for label in blocks.labels(_prose(each, f"{where}: evidence"))]
     return tuple(dict.fromkeys(named))
 
 

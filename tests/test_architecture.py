@@ -19,7 +19,6 @@ FROM_BELOW = ("optimas_web.errors", "optimas_web.jobs")
 # ``rows`` writes values into rows and reads them back, for services.
 DJANGO_NAMES = {"models", "rows", "views", "urls", "forms", "services", "tasks", "admin", "apps", "checks", "api"}
 DJANGO_FOLDERS = {"management", "migrations", "templatetags", "views"}
-NAMESAKES = ("optimizer/forms.py",)  # the forms an answer may have, no Django forms
 DJANGO_PACKAGES = {"django", "celery", "kombu", "psycopg", "redis", "environ", "django_htmx", "whitenoise"}
 
 # Modules that touch the world besides Django's: files written, processes, network, devices, how long a step took.
@@ -61,7 +60,7 @@ def kind(path: str) -> str:
     parts = path.removesuffix(".py").split("/")
     if parts[0] == WIRING:
         return "pure" if path == "optimas_web/errors.py" else "django"
-    if path not in NAMESAKES and (parts[-1] in DJANGO_NAMES or DJANGO_FOLDERS & set(parts[:-1])):
+    if parts[-1] in DJANGO_NAMES or DJANGO_FOLDERS & set(parts[:-1]):
         return "django"
     return "edge" if path.startswith(EDGES) else "pure"
 
@@ -173,8 +172,8 @@ def test_the_list_of_files_is_the_real_one():
     assert "tests/test_architecture.py" in TEXTS
 
 
-def test_every_edge_and_namesake_exists():
-    assert [path for path in (*EDGES, *NAMESAKES) if not (ROOT / path).exists()] == []
+def test_every_edge_exists():
+    assert [path for path in EDGES if not (ROOT / path).exists()] == []
 
 
 def test_imports_follow_the_flow_and_stay_in_their_kind():
