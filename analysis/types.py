@@ -63,7 +63,8 @@ class Finding:
     ``rule`` and ``section`` are the tool's identifiers (``SOLBottleneck``, ``SpeedOfLight``); ``kind`` is its word for
     how grave it is (``INF``, ``OPT``, ``WRN``, ``ERR``). ``message`` is text from a file and no more than that.
     ``speedup``: the share of time, 0..1, that the rule thinks can be saved. Only with ``scope`` "global" is it the
-    kernel's time; "local" is that of one unit of the hardware.
+    kernel's time; "local" is that of one unit of the hardware. ``title``: the tool's heading, where it has one.
+    ``places``: source lines that the rule marks.
     """
 
     rule: str
@@ -72,6 +73,8 @@ class Finding:
     speedup: float | None
     section: str
     scope: Literal["local", "global"] | None = None
+    title: str = ""
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,9 @@ class LaunchDetail:
     """Everything of one launch that is too big to keep for all of them at once.
 
     ``metrics`` in base units. ``samples_total`` is the report's own count of samples, to check ours against.
-    ``warnings``: what could not be read or placed.
+    ``warnings``: what could not be read or placed. ``opcodes``: name of an instruction -> how often warps executed
+    it. ``nvtx``: names of the ranges around the launch, outermost first. ``sections``: what was collected, by the
+    tool's identifiers.
     """
 
     metrics: Mapping[str, Value]
@@ -87,6 +92,9 @@ class LaunchDetail:
     samples_total: int | None = None
     warnings: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    opcodes: Mapping[str, float] = field(default_factory=dict)
+    nvtx: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,6 @@ _NSYS = "a report of Nsight Systems (.nsys-rep or .qdrep): a time line without c
 
 # What files begin with that people upload instead of a report: the bytes, what the file is, what to do.
 _LOOKALIKES: tuple[tuple[bytes, str, str], ...] = (
-    (
-        rb"\x28\xb5\x2f\xfd",
-        "a file compressed with zstd, as newer versions of ncu write (.ncu-repz)",
-        "Unpack it with `zstd -d` and upload the .ncu-rep.",
-    ),
     (rb"\x1f\x8b", "a gzip file", "Unpack it with `gunzip` and upload what is in it."),
     (rb"PK\x03\x04", "a zip archive", "Unpack it and upload the report that is in it."),
     (rb"NVIDIA Tegra Profiler Report", _NSYS, NCU),

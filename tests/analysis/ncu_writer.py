@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 CODE_AT = 0x7F00_0000_0000
 KERNEL = "_Z5scalePfi"
@@ -114,7 +115,7 @@ def elf(sections: Iterable[tuple[str, int, bytes, int]]) -> bytes:
 @dataclass
 class Metric:
     value: float | int | str | None = None
-    instances: Mapping[int, float | int] = field(default_factory=dict)
+    instances: Mapping[Any, float | int] = field(default_factory=dict)
 
 
 def default_metrics() -> dict[str, Metric]:
@@ -134,27 +135,35 @@ def default_metrics() -> dict[str, Metric]:
 
 @dataclass
 class Report:
-    """What a written report holds; a test changes what it is about."""
+    """What a written report holds; a test changes what it is about.
+
+    ``others``: kind of result that is no launch -> how many. ``scopes``: collection scope of each launch.
+    ``extras``: further fields of every launch.
+    """
 
     version: int = 7
     launches: list[dict[str, Metric]] = field(default_factory=lambda: [default_metrics()])
     code: bytes = field(default_factory=cubin)
     functions: Mapping[str, int] = field(default_factory=lambda: {KERNEL: CODE_AT})
-    ranges: int = 0
+    others: Mapping[str, int] = field(default_factory=dict)
+    scopes: tuple[int, ...] = ()
+    extras: bytes = b""
     devices: int = 1
     clocks_locked: bool = True
 
     def write(self) -> bytes:
         strings: list[str] = []
-        results = [self._result(metrics, strings) for metrics in self.launches]
+        results = [self._result(metrics, strings) + self.extras for metrics in self.launches]
+        results = [r + number(29, s) for r, s in zip(results, self.scopes, strict=True)] if self.scopes else results
         table = b"".join(block(1, text) for text in strings)
         out = b"NVR\0" + _sized(number(1, self.version))
         out += _block(b"", session=self._session())
         out += _block(_sized(self._source()), sources=1)
         for index, result in enumerate(results):
             out += _block(_sized(result), results=1, strings=table if index == 0 else b"")
-        if self.ranges:
-            out += _block(b"".join(_sized(number(1, 1)) for _ in range(self.ranges)), ranges=self.ranges)
+        if self.others:
+            payload = b"".join(_sized(number(1, 1)) for _ in range(sum(self.others.values())))
+            out += _block(payload, others=self.others)
         return out
 
     def _session(self) -> bytes:
@@ -201,7 +210,13 @@ def _sized(message: bytes) -> bytes:
 
 
 def _block(
-    payload: bytes, *, sources: int = 0, results: int = 0, ranges: int = 0, session: bytes = b"", strings: bytes = b""
+    payload: bytes,
+    *,
+    sources: int = 0,
+    results: int = 0,
+    others: Mapping[str, int] | None = None,
+    session: bytes = b"",
+    strings: bytes = b"",
 ) -> bytes:
     header = number(1, sources) + number(2, results)
     if session:
@@ -209,6 +224,6 @@ def _block(
     header += (
         block(4, strings) + number(5, len(payload)) + block(6, block(2, "secret-host") + block(3, "secret-process"))
     )
-    if ranges:
-        header += number(7, ranges)
+    for kind, count in (others or {}).items():
+        header += number({"range": 7, "command list": 8, "graph": 9}[kind], count)
     return _sized(header) + payload

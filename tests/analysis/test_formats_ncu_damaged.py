@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 import tracemalloc
 from contextlib import suppress
@@ -109,7 +110,9 @@ def test_samples_outside_of_the_code_are_counted_and_named(tmp_path: Path) -> No
 def test_dropped_samples_are_a_warning(tmp_path: Path) -> None:
     metrics = {**default_metrics(), "smsp__pcsamp_dropped_bytes": Metric(640)}
     profile = read_report(tmp_path, Report(launches=[default_metrics(), metrics]))
-    assert profile.warnings == ("Launch 1: the sampling buffer overflowed and 640 bytes of samples were dropped.",)
+    assert profile.warnings == (
+        "The sampling buffer overflowed in 1 of 2 launches: 640 bytes of samples were dropped.",
+    )
 
 
 def test_other_versions_and_devices_are_warnings(tmp_path: Path) -> None:
@@ -121,9 +124,17 @@ def test_other_versions_and_devices_are_warnings(tmp_path: Path) -> None:
 
 
 def test_range_results_are_counted(tmp_path: Path) -> None:
-    assert read_report(tmp_path, Report(ranges=3)).warnings == ("3 range or graph results are not shown.",)
-    with pytest.raises(UserError, match="holds 3 range or graph results and no single kernel launch"):
-        read_report(tmp_path, Report(ranges=3, launches=[]))
+    profile = read_report(tmp_path, Report(others={"range": 3, "graph": 1}))
+    assert len(profile.launches) == 1
+    assert profile.warnings[0].startswith("Not shown: 3 range results, 1 graph result. Each is of several kernels")
+    with pytest.raises(UserError, match="holds 3 range results and no single kernel launch"):
+        read_report(tmp_path, Report(others={"range": 3}, launches=[]))
+
+
+def test_a_launch_that_says_it_is_a_range_is_never_taken_for_a_kernel(tmp_path: Path) -> None:
+    profile = read_report(tmp_path, Report(launches=[default_metrics() for _ in range(3)], scopes=(1, 2, 3)))
+    assert [launch.index for launch in profile.launches] == [0]
+    assert profile.warnings[0].startswith("Not shown: 1 range result, 1 command list result.")
 
 
 def test_a_cut_file_gives_the_launches_before_the_cut(tmp_path: Path) -> None:
@@ -173,6 +184,15 @@ def test_damaged_code_is_named_and_samples_stay(tmp_path: Path, code: bytes, pro
     assert len(detail.warnings) == 1 and problem in detail.warnings[0]
 
 
+def test_thousands_of_damaged_launches_are_counted_and_the_first_are_named(tmp_path: Path) -> None:
+    broken = default_metrics() | {"damage__here": Metric("x" * 10)}
+    content = Report(launches=[default_metrics(), *[broken for _ in range(100)]]).write()
+    profile = read_report(tmp_path, re.sub(rb"(?s).{8}x{10}", b"\xff" * 18, content))
+    assert len(profile.launches) == 1
+    assert len(profile.warnings) == 21
+    assert profile.warnings[-1] == "80 more launches are damaged and left out."
+
+
 def test_a_loop_of_inlined_rows_ends(tmp_path: Path) -> None:
     code = ncu_writer.cubin().replace(b"\0\3\x90\2\0", b"\0\3\x90\3\0")
     places = read_report(tmp_path, Report(code=code)).launches[0].load().code[1].places
@@ -183,7 +203,6 @@ def test_a_loop_of_inlined_rows_ends(tmp_path: Path) -> None:
     ("content", "seems"),
     [
         (b"", "empty"),
-        (b"\x28\xb5\x2f\xfd....", ".ncu-repz"),
         (b"\x1f\x8b\x08", "gzip"),
         (b"PK\x03\x04", "zip archive"),
         (b"NVIDIA Tegra Profiler Report 2025@2@1\n", "Nsight Systems"),

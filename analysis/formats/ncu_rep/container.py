@@ -7,21 +7,21 @@ range, command list and graph). Only headers are read here; messages are noted a
 
 from __future__ import annotations
 
-import os
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import BinaryIO
 
+from analysis.formats.ncu_rep.file import ReportFile
 from analysis.formats.ncu_rep.wire import Damaged, fields, integer, part, submessages, text
 
 MAGIC = b"NVR\0"
 KNOWN_VERSION = 7
 LONGEST_HEADER = 64 * 2**20
-LONGEST_MESSAGE = 512 * 2**20
 MOST_MESSAGES = 200_000
 MOST_STRINGS = 1_000_000
+OTHER_RESULTS = {7: "range", 8: "command list", 9: "graph"}
+"""Block header field -> what its results are of, in the order of the payload. Each is of several kernels together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +31,20 @@ class Span:
     offset: int
     length: int
 
-    def read(self, path: Path) -> memoryview:
-        with path.open("rb") as file:
-            return _bytes_at(file, self.offset, self.length)
+    def read(self, file: ReportFile) -> memoryview:
+        return file.bytes_at(self.offset, self.length)
 
 
 @dataclass(slots=True)
 class Container:
-    """What the block headers say. ``strings`` is the table that metric names index."""
+    """What the block headers say. ``strings`` is the table that metric names index.
+
+    ``other_results``: kind -> how many.
+    """
 
     sources: list[Span] = field(default_factory=list)
     results: list[Span] = field(default_factory=list)
-    other_results: int = 0
+    other_results: Counter[str] = field(default_factory=Counter)
     strings: list[str] = field(default_factory=list)
     sessions: list[memoryview] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -52,33 +54,32 @@ class Container:
 class _Header:
     sources: int = 0
     results: int = 0
-    other_results: int = 0
+    others: dict[str, int] = field(default_factory=dict)
     payload: int = 0
 
 
-def scan(path: Path) -> Container:
+def scan(file: ReportFile) -> Container:
     """Read the headers of all blocks. What is damaged ends the reading and becomes a warning.
 
     Raises Damaged when the file does not begin like a report.
     """
-    container = Container()
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        position = _file_header(file, container)
-        try:
-            while position < size:
-                position = _block(file, position, size, container)
-        except Damaged as damage:
-            container.warnings.append(f"Reading stopped at byte {position} of {size}: {damage}.")
+    container = Container(warnings=[f"Reading stopped early: {file.problem}."] if file.problem else [])
+    size = file.size()
+    position = _file_header(file, container)
+    try:
+        while position < size:
+            position = _block(file, position, size, container)
+    except Damaged as damage:
+        container.warnings.append(f"Reading stopped at byte {position} of {size}: {damage}.")
     return container
 
 
-def _file_header(file: BinaryIO, container: Container) -> int:
-    if bytes(_bytes_at(file, 0, 4)) != MAGIC:
+def _file_header(file: ReportFile, container: Container) -> int:
+    if bytes(file.bytes_at(0, 4)) != MAGIC:
         raise Damaged("it does not begin with NVR")
     length = _length_at(file, 4)
     version = 0
-    for number, raw in fields(_bytes_at(file, 8, min(length, LONGEST_HEADER))):
+    for number, raw in fields(file.bytes_at(8, min(length, LONGEST_HEADER))):
         if number == 1:
             version = integer(raw)
     if version != KNOWN_VERSION:
@@ -86,12 +87,12 @@ def _file_header(file: BinaryIO, container: Container) -> int:
     return 8 + length
 
 
-def _block(file: BinaryIO, position: int, size: int, container: Container) -> int:
+def _block(file: ReportFile, position: int, size: int, container: Container) -> int:
     """Note the block at ``position``; returns the position after it."""
     length = _length_at(file, position)
     if length > LONGEST_HEADER:
         raise Damaged(f"a block header of {length} bytes")
-    header = _block_header(_bytes_at(file, position + 4, length), container)
+    header = _block_header(file.bytes_at(position + 4, length), container)
     start = position + 4 + length
     _note_messages(file, start, min(start + header.payload, size), header, container)
     if start + header.payload > size:
@@ -112,8 +113,8 @@ def _block_header(message: memoryview, container: Container) -> _Header:
             _merge_strings(container.strings, part(raw))
         elif number == 5:
             header.payload = integer(raw)
-        elif number in (7, 8, 9):
-            header.other_results += integer(raw)
+        elif number in OTHER_RESULTS:
+            header.others[OTHER_RESULTS[number]] = integer(raw)
     return header
 
 
@@ -129,7 +130,7 @@ def _merge_strings(strings: list[str], table: memoryview) -> None:
     strings.extend(found)
 
 
-def _note_messages(file: BinaryIO, start: int, end: int, header: _Header, container: Container) -> None:
+def _note_messages(file: ReportFile, start: int, end: int, header: _Header, container: Container) -> None:
     spans = _spans(file, start, end)
     for wanted, kept in ((header.sources, container.sources), (header.results, container.results)):
         for _ in range(wanted):
@@ -139,10 +140,12 @@ def _note_messages(file: BinaryIO, start: int, end: int, header: _Header, contai
             if len(kept) >= MOST_MESSAGES:
                 raise Damaged(f"more than {MOST_MESSAGES} messages of one kind")
             kept.append(span)
-    container.other_results += sum(1 for _, _ in zip(range(header.other_results), spans, strict=False))
+    for kind in OTHER_RESULTS.values():
+        promised = min(header.others.get(kind, 0), MOST_MESSAGES)
+        container.other_results[kind] += sum(1 for _ in zip(range(promised), spans, strict=False))
 
 
-def _spans(file: BinaryIO, start: int, end: int) -> Iterator[Span]:
+def _spans(file: ReportFile, start: int, end: int) -> Iterator[Span]:
     """The messages of a payload that lie wholly before ``end``."""
     position = start
     while position + 4 <= end:
@@ -153,15 +156,6 @@ def _spans(file: BinaryIO, start: int, end: int) -> Iterator[Span]:
         position += 4 + length
 
 
-def _length_at(file: BinaryIO, offset: int) -> int:
-    value: int = struct.unpack("<I", _bytes_at(file, offset, 4))[0]
+def _length_at(file: ReportFile, offset: int) -> int:
+    value: int = struct.unpack("<I", file.bytes_at(offset, 4))[0]
     return value
-
-
-def _bytes_at(file: BinaryIO, offset: int, length: int) -> memoryview:
-    if length > LONGEST_MESSAGE:
-        raise Damaged(f"a message of {length} bytes; at most {LONGEST_MESSAGE} are read")
-    if length > os.fstat(file.fileno()).st_size - offset:  # before reading: read() allocates what it is asked for
-        raise Damaged("the file is cut off: it ends in the middle of a message")
-    file.seek(offset)
-    return memoryview(file.read(length))

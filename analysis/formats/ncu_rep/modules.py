@@ -11,10 +11,10 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 from analysis.formats.ncu_rep.container import Span
 from analysis.formats.ncu_rep.cubin import Cubin
+from analysis.formats.ncu_rep.file import ReportFile
 from analysis.formats.ncu_rep.lines import LineTable, line_tables, plain_path
 from analysis.formats.ncu_rep.opcodes import mnemonic
 from analysis.formats.ncu_rep.wire import Damaged, fields, integer, part, submessages, text
@@ -30,7 +30,7 @@ class Module:
     ``functions``: load address -> mangled name.
     """
 
-    path: Path
+    file: ReportFile
     level: int = 0
     code_span: Span | None = None
     functions: dict[int, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Module:
     def _cubin(self) -> Cubin | None:
         if self.code_span is None:
             return None
-        code = next(submessages(self.code_span.read(self.path), 4), None)
+        code = next(submessages(self.code_span.read(self.file), 4), None)
         return Cubin(code) if code else None
 
     @cached_property
@@ -72,21 +72,21 @@ class Modules:
         return hashlib.sha256("\n".join(sorted(self.code_hashes)).encode()).hexdigest()
 
 
-def read_modules(path: Path, spans: Iterable[Span]) -> Modules:
+def read_modules(file: ReportFile, spans: Iterable[Span]) -> Modules:
     """Everything but the code itself, which stays in the file. Damaged messages are named in ``damaged``."""
     modules = Modules()
     for number, span in enumerate(spans):
         try:
-            _add(modules, path, span)
+            _add(modules, file, span)
         except Damaged as damage:
             modules.damaged.append(f"module {number}: {damage}")
     return modules
 
 
-def _add(modules: Modules, path: Path, span: Span) -> None:
-    message = span.read(path)
+def _add(modules: Modules, file: ReportFile, span: Span) -> None:
+    message = span.read(file)
     reference = next((integer(raw) for number, raw in fields(message) if number == 1), 0)
-    module = modules.by_reference.setdefault(reference, Module(path))
+    module = modules.by_reference.setdefault(reference, Module(file))
     for number, raw in fields(message):
         if number == 4 and len(part(raw)):
             module.code_span = span
@@ -100,8 +100,8 @@ def _add(modules: Modules, path: Path, span: Span) -> None:
 
 
 def _add_sources(sources: dict[str, str], message: memoryview) -> None:
-    for file in submessages(message, 1):
-        found = {number: text(raw) for number, raw in fields(file) if number in (1, 2)}
+    for embedded in submessages(message, 1):
+        found = {number: text(raw) for number, raw in fields(embedded) if number in (1, 2)}
         if found.get(1):
             sources[plain_path(found[1])] = found.get(2, "")
 

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
 
-from analysis.formats.ncu_rep.wire import (
-    Damaged,
-    Raw,
-    fields,
-    integer,
-    metric_value,
-    part,
-    submessages,
-    text,
-    varint,
-)
-from analysis.types import Dim3, Value
+from analysis.formats.ncu_rep.instances import Instances, at_addresses, opening, pairs
+from analysis.formats.ncu_rep.rules import MOST_FINDINGS, read_nvtx, read_rule, read_section
+from analysis.formats.ncu_rep.wire import Damaged, fields, integer, metric_value, part, text
+from analysis.types import Dim3, Finding, Value
 
 DURATION = "gpu__time_duration.sum"
 DROPPED = "smsp__pcsamp_dropped_bytes"
 FUNCTION_ADDRESSES = "launch__function_pcs"
+OPCODES = "sass__inst_executed_per_opcode"
 STALL_PREFIX = "smsp__pcsamp_warps_issue_stalled_"
 SAMPLES = "smsp__pcsamp_sample_count"
-MOST_INSTANCES = 4_000_000
 _COUNTED_AT_ADDRESSES = frozenset(
     {
         SAMPLES,
@@ -39,13 +32,15 @@ _COUNTED_AT_ADDRESSES = frozenset(
     }
 )
 _COUNTED_PREFIXES = (STALL_PREFIX, "memory_", "derived__memory_", "smsp__sass_inst_executed_memdesc_")
-_NAME_TAG = 1 << 3
 _NOT_METRICS = ("breakdown:", "group:")
 
 
 @dataclass(slots=True)
 class Head:
-    """What lists and totals need of a launch. ``clocks_locked`` is None in reports that do not say."""
+    """What lists and totals need of a launch. ``clocks_locked`` is None in reports that do not say.
+
+    ``scope``: what was profiled as one; absent and 1 are a single launch.
+    """
 
     mangled: str = ""
     function: str = ""
@@ -56,23 +51,20 @@ class Head:
     clocks_locked: bool | None = None
     duration_ns: float | None = None
     dropped_bytes: float = 0
+    scope: int = 0
 
 
 @dataclass(slots=True)
-class Instances:
-    """A metric's values by address, as columns."""
-
-    addresses: array[int] = field(default_factory=lambda: array("Q"))
-    values: list[float] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Metrics:
+class Result:
     """``values`` in base units. ``by_address``: what was counted at instructions, by metric name."""
 
     values: dict[str, Value] = field(default_factory=dict)
     by_address: dict[str, Instances] = field(default_factory=dict)
     function_addresses: list[int] = field(default_factory=list)
+    opcodes: dict[str, float] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    nvtx: list[str] = field(default_factory=list)
+    sections: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
 
 
@@ -92,28 +84,24 @@ def read_head(message: memoryview, wanted: Mapping[int, str]) -> Head:
             head.source = next((integer(value) for found, value in fields(part(raw)) if found == 1), None)
         elif number == 25:
             head.clocks_locked = any(found == 2 and integer(value) == 1 for found, value in fields(part(raw)))
+        elif number == 29:
+            head.scope = integer(raw)
     return head
 
 
 _HEAD_TEXTS = {5: "mangled", 6: "function", 7: "demangled"}
 
 
-def _note_metric(head: Head, message: memoryview, wanted: Mapping[int, str]) -> None:
-    """Only two metrics are worth decoding. The name comes first in every report seen, which saves most of the work."""
-    if message and message[0] == _NAME_TAG and varint(message, 1)[0] not in wanted:
+def _note_metric(head: Head, metric: memoryview, wanted: Mapping[int, str]) -> None:
+    """Only two metrics are worth decoding for a list."""
+    number, raw, _ = opening(metric)
+    if number not in wanted or raw is None:
         return
-    name = None
-    for number, raw in fields(message):
-        if number == 1:
-            name = wanted.get(integer(raw))
-            if name is None:
-                return
-        elif number == 2:
-            value = metric_value(part(raw))
-            if isinstance(value, int | float) and name == DURATION:
-                head.duration_ns = float(value)
-            elif isinstance(value, int | float) and name == DROPPED:
-                head.dropped_bytes = float(value)
+    value = metric_value(raw)
+    if isinstance(value, int | float) and wanted[number] == DURATION:
+        head.duration_ns = float(value)
+    elif isinstance(value, int | float):
+        head.dropped_bytes = float(value)
 
 
 def _dim3(message: memoryview) -> Dim3:
@@ -121,33 +109,56 @@ def _dim3(message: memoryview) -> Dim3:
     return found.get(1, 0), found.get(2, 0), found.get(3, 0)
 
 
-def read_metrics(message: memoryview, strings: Sequence[str]) -> Metrics:
-    """All metrics of a launch. One damaged metric is named in ``damaged`` and does not lose the others.
+def read_result(message: memoryview, strings: Sequence[str]) -> Result:
+    """Everything of a launch. A damaged metric or rule is named in ``damaged`` and does not lose the others.
 
     Raises Damaged when the launch itself cannot be walked.
     """
-    metrics = Metrics()
+    result = Result()
+    counted: dict[str, memoryview] = {}
     for number, raw in fields(message):
         if number == 13:
-            _add_metric(metrics, part(raw), strings)
-    return metrics
+            _add_metric(result, part(raw), strings, counted)
+        elif number in _OTHER_PARTS:
+            what, add = _OTHER_PARTS[number]
+            try:
+                add(result, part(raw))
+            except Damaged as damage:
+                result.damaged.append(f"{what}: {damage}")
+    result.by_address = at_addresses(counted, result.damaged)
+    return result
 
 
-def _add_metric(metrics: Metrics, message: memoryview, strings: Sequence[str]) -> None:
+def _add_findings(result: Result, message: memoryview) -> None:
+    if len(result.findings) < MOST_FINDINGS:
+        result.findings += read_rule(message)
+
+
+_OTHER_PARTS: Mapping[int, tuple[str, Callable[[Result, memoryview], None]]] = {
+    17: ("a section", lambda result, message: result.sections.append(read_section(message))),
+    19: ("a rule's result", _add_findings),
+    21: ("the NVTX ranges", lambda result, message: result.nvtx.extend(read_nvtx(message))),
+}
+
+
+def _add_metric(result: Result, metric: memoryview, strings: Sequence[str], counted: dict[str, memoryview]) -> None:
     name = ""
     try:
-        found: dict[int, Raw] = {number: raw for number, raw in fields(message) if number in (1, 2)}
-        name = _string(strings, integer(found.get(1, 0)))
-        if name.startswith(_NOT_METRICS):
+        number, raw, _ = opening(metric)
+        name = _string(strings, number)
+        role = _role(name)
+        if role is _Role.NONE:
             return
-        value = metric_value(part(found[2])) if 2 in found else None
-        if name == FUNCTION_ADDRESSES:
-            metrics.function_addresses = _function_addresses(message)
-        elif _at_addresses(name):
-            metrics.by_address[name] = _instances(message)
-        metrics.values[name] = value
+        value = None if raw is None else metric_value(raw)
+        if role is _Role.COUNTED:
+            counted[name] = metric
+        elif name == FUNCTION_ADDRESSES:
+            result.function_addresses = _function_addresses(metric)
+        elif name == OPCODES:
+            result.opcodes = _opcodes(metric)
+        result.values[name] = value
     except Damaged as damage:
-        metrics.damaged.append(f"metric {name or 'without a name'}: {damage}")
+        result.damaged.append(f"metric {name or 'without a name'}: {damage}")
 
 
 def _string(strings: Sequence[str], number: int) -> str:
@@ -156,33 +167,24 @@ def _string(strings: Sequence[str], number: int) -> str:
     return strings[number]
 
 
-def _at_addresses(name: str) -> bool:
-    return name in _COUNTED_AT_ADDRESSES or name.startswith(_COUNTED_PREFIXES)
+class _Role(Enum):
+    NONE = "a list of other metrics"
+    VALUE = "a value"
+    COUNTED = "counted at addresses"
 
 
-def _pairs(message: memoryview) -> Iterator[tuple[Value, Value]]:
-    """Id and value of each instance of a metric."""
-    for instance in submessages(message, 3):
-        key = value = None
-        for number, raw in fields(instance):
-            if number == 1:
-                key = metric_value(part(raw))
-            elif number == 2:
-                value = metric_value(part(raw))
-        yield key, value
+@lru_cache(maxsize=20_000)
+def _role(name: str) -> _Role:
+    if name.startswith(_NOT_METRICS):
+        return _Role.NONE
+    counted = name in _COUNTED_AT_ADDRESSES or name.startswith(_COUNTED_PREFIXES)
+    return _Role.COUNTED if counted else _Role.VALUE
 
 
-def _instances(message: memoryview) -> Instances:
-    instances = Instances()
-    for key, value in _pairs(message):
-        if isinstance(key, int) and isinstance(value, int | float):
-            instances.addresses.append(key)
-            instances.values.append(value)
-        if len(instances.values) > MOST_INSTANCES:
-            raise Damaged(f"more than {MOST_INSTANCES} values")
-    return instances
-
-
-def _function_addresses(message: memoryview) -> list[int]:
+def _function_addresses(metric: memoryview) -> list[int]:
     """Load addresses of the functions that the launch may call; their order says nothing."""
-    return [value for _, value in _pairs(message) if isinstance(value, int)]
+    return [value for _, value in pairs(metric) if isinstance(value, int)]
+
+
+def _opcodes(metric: memoryview) -> dict[str, float]:
+    return {key: value for key, value in pairs(metric) if isinstance(key, str) and isinstance(value, int | float)}

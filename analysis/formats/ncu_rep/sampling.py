@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from analysis.formats.ncu_rep.modules import Addresses, Module
-from analysis.formats.ncu_rep.results import SAMPLES, STALL_PREFIX, Metrics
+from analysis.formats.ncu_rep.results import SAMPLES, STALL_PREFIX, Result
 from analysis.formats.ncu_rep.wire import Damaged
 from analysis.types import CodeCost
 
@@ -20,15 +20,15 @@ class Located:
     warnings: tuple[str, ...]
 
 
-def locate(metrics: Metrics, module: Module | None, mangled: str) -> Located:
+def locate(result: Result, module: Module | None, mangled: str) -> Located:
     """Put what was counted by address on instructions, in the order of the addresses.
 
     Without machine code in the report there are functions and offsets, but neither mnemonics nor places.
     """
-    costs = _costs_by_address(metrics)
+    costs = _costs_by_address(result)
     if not costs:
         return Located((), 0, ())
-    addresses = Addresses(_functions(metrics, module, mangled))
+    addresses = Addresses(_functions(result, module, mangled))
     code: list[CodeCost] = []
     lost: dict[int, dict[str, float]] = {}
     warnings: dict[str, None] = {}
@@ -43,23 +43,23 @@ def locate(metrics: Metrics, module: Module | None, mangled: str) -> Located:
     return Located(tuple(code), unresolved, tuple(warnings))
 
 
-def _costs_by_address(metrics: Metrics) -> dict[int, dict[str, float]]:
+def _costs_by_address(result: Result) -> dict[int, dict[str, float]]:
     costs: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    for metric, instances in metrics.by_address.items():
+    for metric, instances in result.by_address.items():
         name = "samples" if metric == SAMPLES else metric.removeprefix(STALL_PREFIX)
         for address, value in zip(instances.addresses, instances.values, strict=True):
             costs[address][name] = value
     return costs
 
 
-def _functions(metrics: Metrics, module: Module | None, mangled: str) -> dict[int, str]:
+def _functions(result: Result, module: Module | None, mangled: str) -> dict[int, str]:
     """Load addresses and names. Reports before ncu 2022.2 have no names: there the launch's own function is known."""
     if module and module.functions:
         return module.functions
-    known = metrics.function_addresses
+    known = result.function_addresses
     if len(known) == 1:
         return {known[0]: mangled}
-    executed = metrics.by_address.get("inst_executed")
+    executed = result.by_address.get("inst_executed")
     if known or not executed or not executed.addresses:
         return {}
     return {min(executed.addresses): mangled}

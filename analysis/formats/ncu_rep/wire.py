@@ -90,19 +90,33 @@ def metric_value(message: memoryview) -> Value:
 
     What is not a finite number is "not available" as well.
     """
+    if len(message) == 9 and message[0] == _DOUBLE_TAG:  # most values are a double: spares walking the message
+        return _finite(_DOUBLE.unpack_from(message, 1)[0])
     value: Value = None
     for number, raw in fields(message):
         if number == 1:
             value = text(raw)
         elif number in (2, 3):
-            value = _floating(part(raw), "<f" if number == 2 else "<d")
+            value = _floating(part(raw), _FLOAT if number == 2 else _DOUBLE)
         elif number in (4, 5):
             value = integer(raw)
     return value
 
 
-def _floating(raw: memoryview, layout: str) -> float | None:
-    if len(raw) != struct.calcsize(layout):
+_FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
+_DOUBLE_TAG = 3 << 3 | 1
+
+
+def double(raw: Raw) -> float | None:
+    """A field of fixed width that is a double; None when it is no finite number."""
+    return _floating(part(raw), _DOUBLE)
+
+
+def _floating(raw: memoryview, layout: struct.Struct) -> float | None:
+    if len(raw) != layout.size:
         raise Damaged("a floating point number of the wrong size")
-    value: float = struct.unpack(layout, raw)[0]
+    return _finite(layout.unpack(raw)[0])
+
+
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
