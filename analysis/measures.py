@@ -6,7 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from math import isfinite
 from statistics import median
+from typing import TypeGuard
 
 from analysis.formats.callgrind import CYCLE_WEIGHTS
 from analysis.formats.callgrind import CYCLES as ESTIMATED_CYCLES
@@ -21,6 +24,12 @@ NOT_STALLED = ("selected", "not_selected")
 
 _NO_COUNT = re.compile(r"derived__|memory_(access_)?(size_)?type")
 """Averages and categories at an instruction: they do not add up."""
+
+
+@cache
+def _adds_up(event: str) -> bool:
+    return not _NO_COUNT.match(event)
+
 
 _Key = tuple[str, int, tuple[object, ...]]
 
@@ -38,7 +47,9 @@ def gather(launches: Iterable[Launch], wanted: Callable[[str], bool]) -> tuple[M
     for launch in launches:
         detail = launch.load()
         intervals.append(_interval_cycles(detail.metrics))
-        per_launch.append({name: value for name, value in _numbers(detail.metrics) if wanted(name)})
+        per_launch.append(
+            {name: float(value) for name, value in detail.metrics.items() if wanted(name) and _is_number(value)}
+        )
         reported.append(detail.samples_total)
         _add(merged, detail, intervals[-1] or 0.0)
     code = tuple(merged.values()) if None not in intervals else _without_cycles(merged.values())
@@ -73,20 +84,17 @@ def total(measures: Measures, event: str) -> float:
     return sum(line.costs.get(event, 0) for line in measures.lines)
 
 
-def _numbers(metrics: Mapping[str, Value]) -> Iterable[tuple[str, float]]:
-    for name, value in metrics.items():
-        # NaN is the tools' "not available"
-        if isinstance(value, int | float) and value == value and abs(value) != float("inf"):
-            yield name, float(value)
+def _is_number(value: Value) -> TypeGuard[float]:
+    """NaN is the tools' "not available"."""
+    return isinstance(value, int | float) and isfinite(value)
 
 
 def _interval_cycles(metrics: Mapping[str, Value]) -> float | None:
     """Cycles between two samples of a scheduler: told, or 2^(5 + setting)."""
-    numbers = dict(_numbers(metrics))
-    if numbers.get("smsp__pcsamp_interval_cycles"):
-        return numbers["smsp__pcsamp_interval_cycles"]
-    setting = numbers.get("smsp__pcsamp_interval")
-    return None if setting is None else 2.0 ** (5 + setting)
+    told, setting = metrics.get("smsp__pcsamp_interval_cycles"), metrics.get("smsp__pcsamp_interval")
+    if _is_number(told) and told:
+        return float(told)
+    return 2.0 ** (5 + setting) if _is_number(setting) else None
 
 
 def _add(merged: dict[_Key, CodeCost], detail: LaunchDetail, interval: float) -> None:
@@ -100,7 +108,7 @@ def _add(merged: dict[_Key, CodeCost], detail: LaunchDetail, interval: float) ->
 
 
 def _with_derived(costs: Mapping[str, float], interval: float) -> dict[str, float]:
-    derived = {name: count for name, count in costs.items() if count and not _NO_COUNT.match(name)}
+    derived = {name: count for name, count in costs.items() if count and _adds_up(name)}
     if "samples" in costs:
         stalled = costs["samples"] - sum(costs.get(reason, 0) for reason in NOT_STALLED)
         derived |= {STALLED_SAMPLES: stalled, STALLED_CYCLES: stalled * interval}

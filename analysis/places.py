@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from analysis.source import split_lines
 from analysis.types import CodeCost, Place
@@ -45,10 +46,17 @@ class Sources:
         """The text of one line without its end, fit for any store; empty when it is not known."""
         if file is None or line is None or file not in self.texts:
             return ""
-        lines = split_lines(self.texts[file])
+        lines = _split(self.texts[file])
         return _shown(lines[line - 1].rstrip("\r\n")) if 0 < line <= len(lines) else ""
 
 
+@lru_cache(maxsize=64)
+def _split(text: str) -> list[str]:
+    """Kept, since every line of a hot file is asked for by itself."""
+    return split_lines(text)
+
+
+@lru_cache(maxsize=4096)
 def is_toolkit(path: str) -> bool:
     """Whether ``path`` looks like a header or source of a compiler, CUDA or a system library."""
     return bool(_TOOLKIT.search(path.replace("\\", "/")))

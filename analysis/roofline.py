@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from analysis.types import Bound, CostUnit, Measures, Roofline, RooflinePoint
 
@@ -47,6 +48,7 @@ _WANTED = re.compile(
 )
 
 
+@lru_cache(maxsize=20_000)
 def wanted(metric: str) -> bool:
     """Whether the roofline looks at ``metric``."""
     return bool(_WANTED.match(metric))
