@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from analysis import roofline
@@ -34,11 +35,12 @@ def examine(analysis: Analysis, sources: Sources, *, unlisted: int = 0) -> tuple
 
 
 def ncu(analysis: Analysis, *options: str) -> str:
-    """The ncu command for the hot kernels of ``analysis``, or for those listed when none is hot."""
-    listed = [each.kernel for each in analysis.kernels]
-    names = dict.fromkeys(re.escape(kernel.short_name) for kernel in listed if kernel.hot) or dict.fromkeys(
-        re.escape(kernel.short_name) for kernel in listed[:1]
-    )
+    """The ncu command for the hot kernels of ``analysis``, or for the first one when none is hot."""
+    return _ncu(_hot(analysis) or analysis.kernels[:1], *options)
+
+
+def _ncu(kernels: Iterable[KernelAnalysis], *options: str) -> str:
+    names = dict.fromkeys(re.escape(each.kernel.short_name) for each in kernels)
     pattern = f"regex:^({'|'.join(names)})$"
     which = f" -k {shlex.quote(pattern)}" if names else ""  # the names come from a file that anybody may have made
     count = LAUNCHES_EACH * max(len(names), 1)  # -c counts the launches of all of them together
@@ -51,7 +53,7 @@ def _on_any(analysis: Analysis, sources: Sources, unlisted: int) -> Iterator[Doc
     for warning in analysis.profile.warnings:
         yield DoctorNote("warning", "kernels", warning, "Profile again; the other launches are shown.")
     costless = sum(1 for launch in analysis.profile.launches if launch.cost is None)
-    if costless:
+    if costless and not analysis.profile.tallies:
         yield DoctorNote(
             "warning",
             "kernels",
@@ -178,12 +180,14 @@ def _on_work(analysis: Analysis) -> Iterator[DoctorNote]:
 
 
 def _on_the_run(analysis: Analysis) -> Iterator[DoctorNote]:
-    if not analysis.profile.whole_run:
+    if analysis.profile.tallies:
+        yield from _on_tallies(analysis)
+    elif not analysis.profile.whole_run:
         yield DoctorNote(
             "info",
             "kernels",
             "Shares are among the profiled launches, which need not be all of the program.",
-            "For all of it: nsys profile -o whole ./program, then nsys stats --report cuda_gpu_kern_sum whole.nsys-rep",
+            "For all of it: nsys profile -o run ./program, then nsys export --type sqlite run.nsys-rep",
         )
     if analysis.profile.clocks_locked is False:
         yield DoctorNote(
@@ -191,6 +195,35 @@ def _on_the_run(analysis: Analysis) -> Iterator[DoctorNote]:
             "roofline",
             "Clocks were not locked: ceilings are at the clock during profiling, which may differ between launches.",
             ncu(analysis, "--clock-control base"),
+        )
+
+
+def _on_tallies(analysis: Analysis) -> Iterator[DoctorNote]:
+    profile = analysis.profile
+    yield DoctorNote(
+        "info",
+        "kernels",
+        f"Shares are of the times of {profile.launch_count:,} launches added up; those that ran at once count twice.",
+        "Nothing to do: what the processor did meanwhile is not in them.",
+    )
+    by_device: dict[str, float] = defaultdict(float)
+    for tally in profile.tallies:
+        by_device[tally.device or "unknown"] += tally.total or 0.0
+    if len(by_device) > 1:
+        told = ", ".join(f"{device} {total / 1e6:,.3f} ms" for device, total in sorted(by_device.items()))
+        yield DoctorNote(
+            "info",
+            "kernels",
+            f"Kernels ran on {len(by_device)} devices, and times are sums over them: {told}.",
+            "For one device: CUDA_VISIBLE_DEVICES=0 ./program, under the same profiler.",
+        )
+    unmeasured = [each for each in _hot(analysis) if not each.kernel.launches]
+    if profile.launches and unmeasured:
+        yield DoctorNote(
+            "warning",
+            "kernels",
+            f"{_and(unmeasured)}: hot in the whole run, but not among the launches that were measured in depth.",
+            _ncu(unmeasured),
         )
 
 

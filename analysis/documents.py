@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 from typing import Any
@@ -37,9 +37,9 @@ def analysis_document(analysis: Analysis, launches: bool = False) -> dict[str, o
         "doctor": [_note(note) for note in analysis.doctor],
     }
     if launches:
-        chosen = {index for each in analysis.kernels for index in each.kernel.launches}
+        chosen = {each.kernel.mangled for each in analysis.kernels}
         document["launches"] = [
-            _launch(launch, analysis.profile) for launch in analysis.profile.launches if launch.index in chosen
+            _launch(launch, analysis.profile) for launch in _singly(analysis.profile) if launch.mangled in chosen
         ]
     return {key: finite(value) for key, value in document.items()}
 
@@ -60,7 +60,7 @@ def _report(profile: Profile) -> dict[str, object]:
         "format": profile.format,
         "tool": profile.tool,
         "device": _device(profile.device),
-        "launch_count": len(profile.launches),
+        "launch_count": profile.launch_count,
         "clocks_locked": profile.clocks_locked,
         "whole_run": profile.whole_run,
         "cost_unit": profile.cost_unit,
@@ -86,6 +86,7 @@ def _kernel(each: KernelAnalysis, profile: Profile) -> dict[str, object]:
         **_cost(kernel, profile),
         "share": kernel.share,
         "hot": kernel.hot,
+        "shapes": _shapes(kernel, profile),
         "roofline": _roofline(each.roofline),
         "stalls": _stalls(each.stalls) if each.stalls else None,
         "counters": [],
@@ -162,6 +163,25 @@ def _launch(launch: Launch, profile: Profile) -> dict[str, object]:
         "metrics": detail.metrics,
         "code": _code(detail.code),
     }
+
+
+def _singly(profile: Profile) -> Iterable[Launch]:
+    return profile.timeline() if profile.timeline else profile.launches
+
+
+def _shapes(kernel: Kernel, profile: Profile) -> list[dict[str, object]]:
+    """What was counted of the kernel, by grid, block and device; the costliest first."""
+    tallies = [tally for tally in profile.tallies if tally.mangled == kernel.mangled]
+    return [
+        {
+            "grid": tally.grid,
+            "block": tally.block,
+            "device": tally.device,
+            "launch_count": tally.count,
+            "total_time_ns": tally.total,
+        }
+        for tally in sorted(tallies, key=lambda tally: -(tally.total or 0.0))
+    ]
 
 
 def _code(code: Sequence[CodeCost]) -> list[dict[str, object]]:

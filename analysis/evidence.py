@@ -96,7 +96,7 @@ def measure(
     if item.kind == "roofline":
         metrics = measures.metrics
         return roofline.achieved(metrics) if item.metric == ACHIEVED else roofline.bytes_moved(metrics)
-    return _on_lines(item, [measures], lines, found.launch_count)
+    return _on_lines(item, [measures], lines, found.measured)
 
 
 def _on_lines(

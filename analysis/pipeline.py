@@ -75,7 +75,7 @@ def _launches(kernel: Kernel, launches: Mapping[int, Launch]) -> list[Launch]:
 
 
 def _listed(profile: Profile, gathered: Sequence[_Gathered], sources: Sources) -> list[_Gathered]:
-    if not profile.whole_run:
+    if profile.cost_unit == "ns" or not profile.whole_run:
         return list(gathered)
     return [
         each
@@ -94,7 +94,7 @@ def _look(each: _Gathered, profile: Profile, sources: Sources) -> evidence.Looke
 
 
 def _totals(profile: Profile, gathered: Sequence[_Gathered]) -> dict[str, float]:
-    if not profile.whole_run:
+    if profile.cost_unit == "ns" or not profile.whole_run:
         return {}
     totals: Counter[str] = Counter()
     for each in gathered:

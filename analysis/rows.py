@@ -35,7 +35,7 @@ def fill_profile(row: Profile, analysis: t.Analysis, columns_file: str) -> None:
     row.device = asdict(device) if device else {}
     row.clocks_locked, row.cost_unit, row.whole_run = profile.clocks_locked, profile.cost_unit, profile.whole_run
     row.binary_sha256 = profile.binary_sha256 or ""
-    row.launch_count = len(profile.launches)
+    row.launch_count = profile.launch_count
     row.command = profile.command or ""
     row.warnings = list(profile.warnings)
     row.doctor = [asdict(note) for note in analysis.doctor]

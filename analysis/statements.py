@@ -95,7 +95,7 @@ def _sampled_item(looked: Looked, line: StallLine) -> Evidence:
     found = looked.analysis
     costs = _costs(found.measures, line)
     metric = STALLED_CYCLES if STALLED_CYCLES in costs else STALLED_SAMPLES
-    value = costs[metric] / found.kernel.launch_count
+    value = costs[metric] / found.kernel.measured
     unit = "cycle a launch" if metric == STALLED_CYCLES else "sample a launch"
     statement = (
         f"{line.file}:{line.line} holds {line.share:.0%} of the stalled samples of {found.kernel.short_name}"
@@ -145,7 +145,7 @@ def _without_lines(found: KernelAnalysis) -> Evidence:
         f" lines, so they cannot be placed.{_dominant(unknown.reasons if unknown else {})}"
     )
     unit = "cycle a launch" if metric == STALLED_CYCLES else "sample a launch"
-    value = costs[metric] / found.kernel.launch_count
+    value = costs[metric] / found.kernel.measured
     noise = noise_floor(samples=_total(found))
     return Evidence("", "stalls", found.kernel.mangled, statement, metric, value, unit, noise, "down", 1.0)
 

@@ -20,11 +20,12 @@ def render(analysis: Analysis) -> str:
 def _head(profile: Profile) -> str:
     device = f" on {profile.device.name}" if profile.device and profile.device.name else ""
     one, many = ("launch", "launches") if profile.cost_unit == "ns" else ("function", "functions")
-    return f"{profile.tool}{device}: {len(profile.launches)} {one if len(profile.launches) == 1 else many}"
+    count = profile.launch_count
+    return f"{profile.tool}{device}: {count:,} {one if count == 1 else many}"
 
 
 def _kernels(analysis: Analysis) -> str:
-    of = "of the whole run" if analysis.profile.whole_run else "among profiled launches"
+    of = _of(analysis.profile)
     shown = analysis.kernels[:KERNELS_SHOWN]
     if analysis.profile.cost_unit == "ns":
         rows: list[tuple[str, ...]] = [
@@ -35,6 +36,12 @@ def _kernels(analysis: Analysis) -> str:
         rows = [("", f"share {of}", "cycles", "function"), *map(_counted, shown)]
     more = f"\n{len(shown)} of {len(analysis.kernels)} shown" if len(shown) < len(analysis.kernels) else ""
     return _columns(rows) + more
+
+
+def _of(profile: Profile) -> str:
+    if not profile.whole_run:
+        return "among profiled launches"
+    return "of the captured GPU time" if profile.cost_unit == "ns" else "of the whole run"
 
 
 def _timed(each: KernelAnalysis) -> tuple[str, ...]:

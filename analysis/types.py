@@ -6,7 +6,7 @@ Units are base units everywhere and stand in the names: ns, bytes, Hz, cycles, c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -118,11 +118,34 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """Launches of one kernel with one grid and block on one device, counted by a tool that saw all of them.
+
+    ``total``: what those of them cost together whose cost is known; None: of none it is. ``costs``: each of these
+    costs, in no order; None when the tool tells only ``median``. Names are those of a Launch.
+    """
+
+    mangled: str
+    name: str
+    short_name: str
+    grid: Dim3 | None
+    block: Dim3 | None
+    device: str | None
+    count: int
+    total: float | None
+    median: float | None = None
+    costs: Sequence[float] | None = None
+    registers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One profile, whatever tool wrote it.
 
-    ``whole_run``: the launches are everything the program did (Callgrind), so shares are of the program;
-    otherwise they are shares "among profiled launches". ``sources``: path as the tool wrote it -> text.
+    ``launches`` were measured one by one. ``tallies``: where a tool counted launches instead; times and shares are then
+    from these alone, and ``timeline`` gives the single launches where the file has them. ``whole_run``: what is counted
+    is everything the program did (Callgrind) or did on the GPU (a tally), so shares are of that; otherwise they are
+    shares "among profiled launches". ``sources``: path as the tool wrote it -> text.
     ``command``: the profiled command line, for the owner's eyes only. Host names, addresses, users and
     environments are dropped by the reader. ``versions``: what the tool says of its parts (CUDA, driver) -> version.
     """
@@ -139,6 +162,12 @@ class Profile:
     binary_sha256: str | None = None
     warnings: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    tallies: tuple[Tally, ...] = ()
+    timeline: Callable[[], Iterator[Launch]] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def launch_count(self) -> int:
+        return sum(tally.count for tally in self.tallies) if self.tallies else len(self.launches)
 
 
 # --- what the analysis makes of it ------------------------------------------------------------
@@ -146,7 +175,10 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """All launches of one mangled name. ``share`` is of the profile's total cost, 0..1; rank counts from 1."""
+    """All launches of one mangled name. ``share`` is of the profile's total cost, 0..1; rank counts from 1.
+
+    ``launches``: those measured one by one, which ``launch_count`` exceeds where the profile has tallies.
+    """
 
     mangled: str
     name: str
@@ -158,6 +190,11 @@ class Kernel:
     rank: int
     hot: bool
     launches: tuple[int, ...]
+
+    @property
+    def measured(self) -> int:
+        """Over how many launches its metrics and samples are."""
+        return len(self.launches) or self.launch_count
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ def device_facts(profile: Profile, kernels: Sequence[KernelAnalysis]) -> tuple[s
 def kernel_line(each: KernelAnalysis, analysis: Analysis) -> str:
     """Name, launches, cost and shape of one kernel."""
     kernel = each.kernel
-    of = "of the whole run" if analysis.profile.whole_run else "of the time of all profiled launches"
+    run = "of all GPU time of the run" if analysis.profile.cost_unit == "ns" else "of the whole run"
+    of = run if analysis.profile.whole_run else "of the time of all profiled launches"
     said = [" ".join(kernel.name.split())]
     if kernel.share is not None:
         said.append(f"{kernel.share:.1%} {of}")

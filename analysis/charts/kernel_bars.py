@@ -38,8 +38,11 @@ def chart(analysis: Analysis) -> Chart:
 
 def whole(analysis: Analysis) -> str:
     """What shares are of."""
-    what = "time" if analysis.profile.cost_unit == "ns" else "estimated cycles"
-    return f"of all {what}" if analysis.profile.whole_run else f"of the {what} of the profiled launches"
+    timed, whole_run = analysis.profile.cost_unit == "ns", analysis.profile.whole_run
+    if timed and whole_run:
+        return "of the captured GPU time"
+    what = "time" if timed else "estimated cycles"
+    return f"of all {what}" if whole_run else f"of the {what} of the profiled launches"
 
 
 def cost_head(unit: CostUnit) -> str:

@@ -7,6 +7,7 @@ A format is a module with ``detect(head, name) -> bool`` (first bytes of the fil
 from __future__ import annotations
 
 import re
+import shlex
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -17,19 +18,21 @@ from optimas_web.errors import UserError
 FORMATS: dict[str, str] = {
     "ncu_rep": "analysis.formats.ncu_rep",
     "callgrind": "analysis.formats.callgrind",
+    "sqlite": "analysis.formats.sqlite",
 }
 HEAD_BYTES = 4096
 NCU = "Upload the report that `ncu --set full --import-source yes -o report ./program` writes (report.ncu-rep)."
 CALLGRIND = "For a CPU program upload the file that `valgrind --tool=callgrind --cache-sim=yes ./program` writes."
 
-_NSYS = "a report of Nsight Systems (.nsys-rep or .qdrep): a time line without counters of single instructions"
+NSYS = "Where Nsight Systems is installed: `nsys export --type sqlite -o run.sqlite {name}`, and upload run.sqlite."
+
+_NSYS = "a report of Nsight Systems (.nsys-rep or .qdrep), which only its own tools can read"
 
 # What files begin with that people upload instead of a report: the bytes, what the file is, what to do.
 _LOOKALIKES: tuple[tuple[bytes, str, str], ...] = (
     (rb"\x1f\x8b", "a gzip file", "Unpack it with `gunzip` and upload what is in it."),
     (rb"PK\x03\x04", "a zip archive", "Unpack it and upload the report that is in it."),
-    (rb"NVIDIA Tegra Profiler Report", _NSYS, NCU),
-    (rb"SQLite format 3\x00", "an SQLite database, for instance an export of Nsight Systems", NCU),
+    (rb"NVIDIA Tegra Profiler Report", _NSYS, NSYS),
     (rb"\x7fELF", "a program (ELF), not a profile of it", f"{NCU} {CALLGRIND}"),
     (rb"\s*==(PROF|ERROR|WARNING)==", "the console output of ncu", NCU),
     (rb'\s*"(ID|Kernel Name|File Path)",', "a CSV table that ncu printed", NCU),
@@ -37,10 +40,10 @@ _LOOKALIKES: tuple[tuple[bytes, str, str], ...] = (
 )
 
 # What the name of a file promises whose content is nothing known.
-_PROMISES: tuple[tuple[str, str], ...] = (
-    (r"\.(qdrep|qdstrm|nsys-rep)$", f"{_NSYS}, or was one once"),
-    (r"\.(sqlite3?|db)$", "no SQLite database, whatever its name says: damaged, or of another kind"),
-    (r"\.ncu-repz?$", "no Nsight Compute report, whatever its name says: damaged, or of another kind"),
+_PROMISES: tuple[tuple[str, str, str], ...] = (
+    (r"\.(qdrep|qdstrm|nsys-rep)$", f"{_NSYS}, or was one once", NSYS),
+    (r"\.(sqlite3?|db)$", "no SQLite database, whatever its name says: damaged, or of another kind", f"{NSYS} {NCU}"),
+    (r"\.ncu-repz?$", "no Nsight Compute report, whatever its name says: damaged, or of another kind", NCU),
 )
 
 
@@ -67,7 +70,10 @@ def read(path: Path) -> Profile:
         if reader.detect(head, path.name):
             return reader.parse(path)
     what, remedy = _seems(_unmarked(head), path.name)
-    raise UserError(f"{path.name} is not a profile that can be read: it seems to be {what}.", remedy)
+    raise UserError(
+        f"{path.name} is not a profile that can be read: it seems to be {what}.",
+        remedy.replace("{name}", shlex.quote(path.name)),
+    )
 
 
 def _unmarked(head: bytes) -> bytes:
@@ -84,7 +90,7 @@ def _seems(head: bytes, name: str) -> tuple[str, str]:
     for pattern, what, remedy in _LOOKALIKES:
         if re.match(pattern, head):
             return what, remedy
-    for ending, what in _PROMISES:
+    for ending, what, remedy in _PROMISES:
         if re.search(ending, name, re.IGNORECASE):
-            return what, NCU
+            return what, remedy
     return ("a binary file of an unknown kind" if b"\0" in head else "a text file"), both

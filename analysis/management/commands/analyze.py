@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 
 from analysis.documents import analysis_document
 from analysis.formats import read
+from analysis.hotspots import rank
 from analysis.pipeline import analyse
 from analysis.table import render
 from analysis.types import Profile
@@ -20,7 +21,7 @@ class Command(DocumentCommand):
     help = "Show what a profile says: hot kernels, roofline, stalls by line, evidence, and what is missing."
 
     def add_options(self, parser: CommandParser) -> None:
-        parser.add_argument("report", nargs="+", type=Path, help="an .ncu-rep or a Callgrind output file")
+        parser.add_argument("report", nargs="+", type=Path, help="an .ncu-rep, an nsys export, a Callgrind output file")
         parser.add_argument("--source", type=Path, metavar="DIR", help="the folder the program was built from")
         parser.add_argument("--kernel", metavar="REGEX", help="only kernels whose name this is found in")
         parser.add_argument("--launches", action="store_true", help="with json: every launch with all its metrics")
@@ -43,6 +44,8 @@ def _only(reports: list[Path]) -> Path:
 
 
 def _none_found(profile: Profile, pattern: str | None) -> str:
-    names = sorted({launch.short_name for launch in profile.launches})
+    names = sorted({kernel.short_name for kernel in rank(profile)})
+    if not names:
+        return "The profile holds no kernel."
     shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
     return f"No kernel's name holds {pattern!r}. The profile has: {shown}."
