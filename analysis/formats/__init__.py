@@ -19,6 +19,7 @@ FORMATS: dict[str, str] = {
     "ncu_rep": "analysis.formats.ncu_rep",
     "callgrind": "analysis.formats.callgrind",
     "sqlite": "analysis.formats.sqlite",
+    "nsys_stats": "analysis.formats.nsys_stats",
 }
 HEAD_BYTES = 4096
 NCU = "Upload the report that `ncu --set full --import-source yes -o report ./program` writes (report.ncu-rep)."
