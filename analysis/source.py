@@ -27,6 +27,7 @@ _UNKNOWN_ATTRIBUTE = re.compile(
     r"(?:\s*\((?:[^()]|\([^()]*\))*\))?"
 )
 _QUERY = "(function_definition) @function (call_expression) @call (ERROR) @error (MISSING) @error"
+_DECLARATIONS = "[(declaration) (parameter_declaration) (optional_parameter_declaration) (field_declaration)] @found"
 _INACTIVE = re.compile(r"#if \(?(?:0|false)\)?$")
 _ACTIVE = re.compile(r"#if \(?(?:1|true)\)?$")
 
@@ -55,6 +56,19 @@ class Function:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One declared variable, parameter or field. ``type`` is what stands in front of the first name of its
+    declaration, with single spaces; ``start`` the offset of its name. ``plain``: neither pointer, array nor reference.
+    """
+
+    name: str
+    type: str
+    start: int
+    plain: bool
+    field: bool
+
+
 def split_lines(text: str) -> list[str]:
     """Lines with their ends, split where compilers and diffs split: after ``\\n`` and nowhere else."""
     pieces = text.split("\n")
@@ -65,12 +79,20 @@ def split_lines(text: str) -> list[str]:
 def functions(text: str) -> tuple[Function, ...]:
     """All function definitions in order, without those nested in another one and those under ``#if 0``."""
     tree = _parser().parse(_parsable(text).encode("ascii"))
-    found = QueryCursor(Query(_language(), _QUERY)).captures(tree.root_node)
+    found = QueryCursor(_query(_QUERY)).captures(tree.root_node)
     starts = [at.start() + 1 for at in re.finditer("\n", text)]
     errors = found.get("error", [])
     calls = sorted((node.start_byte, _callee(node)) for node in found.get("call", []))
     nodes = sorted(_outermost(found.get("function", [])), key=lambda node: node.start_byte)
     return tuple(_function(text, starts, node, calls, errors) for node in nodes)
+
+
+@lru_cache(maxsize=64)
+def variables(text: str) -> tuple[Variable, ...]:
+    """Everything that declarations name, by place; functions and types are left out."""
+    tree = _parser().parse(_parsable(text).encode("ascii"))
+    found = QueryCursor(_query(_DECLARATIONS)).captures(tree.root_node).get("found", [])
+    return tuple(sorted((each for node in found for each in _variables(text, node)), key=lambda each: each.start))
 
 
 def function_at(found: Sequence[Function], line: int) -> Function | None:
@@ -81,7 +103,7 @@ def function_at(found: Sequence[Function], line: int) -> Function | None:
 def parse_errors(text: str) -> tuple[int, ...]:
     """Lines at which the parser lost its way, ascending."""
     tree = _parser().parse(_parsable(text).encode("ascii"))
-    found = QueryCursor(Query(_language(), "(ERROR) @error (MISSING) @error")).captures(tree.root_node)
+    found = QueryCursor(_query("(ERROR) @error (MISSING) @error")).captures(tree.root_node)
     return tuple(sorted({node.start_point.row + 1 for node in found.get("error", [])}))
 
 
@@ -93,6 +115,11 @@ def inactive(text: str) -> tuple[tuple[int, int], ...]:
 @cache
 def _language() -> Language:
     return Language(tree_sitter_cuda.language())
+
+
+@cache
+def _query(text: str) -> Query:
+    return Query(_language(), text)
 
 
 @cache
@@ -205,6 +232,20 @@ def _declarator(node: Node) -> Node | None:
             inner = here.named_children[-1] if here.named_children else None
         here = inner
     return found
+
+
+def _variables(text: str, node: Node) -> Iterator[Variable]:
+    declarators = node.children_by_field_name("declarator")
+    for each in declarators:
+        here: Node | None = each
+        plain = True
+        while here is not None and here.type not in ("identifier", "field_identifier", "function_declarator"):
+            plain = plain and here.type == "init_declarator"
+            here = here.child_by_field_name("declarator") or (here.named_children[-1] if here.named_children else None)
+        if here is not None and here.type != "function_declarator":
+            type_ = " ".join(text[node.start_byte : declarators[0].start_byte].split())
+            name = text[here.start_byte : here.end_byte]
+            yield Variable(name, type_, here.start_byte, plain, node.type == "field_declaration")
 
 
 def _scopes(text: str, node: Node) -> list[str]:

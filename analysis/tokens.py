@@ -55,6 +55,7 @@ def tokens(text: str) -> tuple[Token, ...]:
     return tuple(_scan(text))
 
 
+@lru_cache(maxsize=64)
 def code(text: str) -> tuple[Token, ...]:
     """The tokens that a compiler acts on: everything but comments."""
     return tuple(token for token in tokens(text) if token.kind != "comment")
