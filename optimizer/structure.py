@@ -86,8 +86,12 @@ def oddities(body: str, macros: Collection[str]) -> Counter[str]:
             found["digit separators"] += 1
         elif token.kind == "comment" and token.text.startswith("//*"):
             found["a comment that begins with //*"] += 1
+        elif token.kind == "comment" and token.text.startswith("//") and "\n" in body[token.start : token.end]:
+            found["a comment that goes on behind a backslash"] += 1
         elif token.text in _DIGRAPHS:
             found["digraphs"] += 1
+        elif token.text == "\\":
+            found["a backslash outside strings"] += 1
         elif token.text in macros:
             found[f"{token.text}, which can stand for an unpaired bracket"] += 1
     return +found

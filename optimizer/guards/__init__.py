@@ -16,9 +16,13 @@ from optimizer.types import GuardContext, Severity, Violation
 GUARDS: Mapping[str, str] = {
     "region": "optimizer.guards.region",
     "signature": "optimizer.guards.signature",
+    "one_definition": "optimizer.guards.one_definition",
     "launch_bounds": "optimizer.guards.launch_bounds",
     "harness": "optimizer.guards.harness",
+    "escape": "optimizer.guards.escape",
+    "precision": "optimizer.guards.precision",
     "placeholder": "optimizer.guards.placeholder",
+    "hidden_text": "optimizer.guards.hidden_text",
     "no_op": "optimizer.guards.no_op",
 }
 

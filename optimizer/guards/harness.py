@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 
 from analysis.source import functions
 from analysis.tokens import Token, code, words
+from optimizer.reach import leading, used
 from optimizer.structure import Match, changed_files, matched, open_matches, original_line
 from optimizer.types import GuardContext, Severity, Violation
 
@@ -25,16 +26,21 @@ WORDS = (
 _FREE_PRAGMA = re.compile(r"^#pragma (?:(?:GCC |clang loop )?(?:no)?unroll\b|GCC ivdep$|omp simd\b)")
 # Calls that measure, print, read, write or end the program, or talk to the driver.
 _WATCHED_CALL = re.compile(
-    r"^(?:main|v?[fsd]?n?printf|f?puts|f?putc|putchar|f?scanf|fopen|freopen|fclose|fread|fwrite|fflush|open|close|read|write"
+    r"^(?:v?[fsdw]?n?w?printf|f?putw?[sc]|putw?char|perror|print|println|f?w?scanf|fopen|freopen|fclose|fread|fwrite"
+    r"|fflush|open|close|read|write"
     r"|mmap|clock|clock64|time|gettimeofday|clock_gettime|__?rdtscp?|omp_get_wtime|_?exit|_Exit|quick_exit|abort|atexit"
     r"|system|popen|fork|vfork|exec[lv]p?e?|kill|raise|signal|sleep|usleep|nanosleep|getenv|setenv|putenv|_Pragma"
     r"|cu(?:da)?[A-Z]\w*|nvtx\w+)$"
 )
-_WATCHED_NAME = frozenset({"chrono", "cout", "cerr", "clog", "ofstream", "ifstream", "fstream", "_Pragma"})
+_WATCHED_NAME = frozenset(
+    {"main", "chrono", "cout", "cerr", "clog", "wcout", "stdout", "stderr", "stdin", "ofstream", "ifstream", "fstream"}
+    | {"_Pragma", "__pragma"}
+)
 
 
 def check(before: Mapping[str, str], after: Mapping[str, str], context: GuardContext) -> list[Violation]:
     found: list[Violation] = []
+    paths = leading(before.values(), _watched_at)
     for file in changed_files(before, after):
         old, new = before[file], after[file]
         pairs = open_matches(old, new, file, context.regions)
@@ -42,7 +48,7 @@ def check(before: Mapping[str, str], after: Mapping[str, str], context: GuardCon
         found += [place(*each) for each in _sequences(old, new)]
         found += [place(*each) for each in _host_functions(old, new, pairs)]
         found += [place(*each) for each in _declarations(old, new)]
-        found += [place(*each) for each in _watched(old, new, pairs)]
+        found += [place(*each) for each in _watched(old, new, pairs, paths)]
     return found
 
 
@@ -124,27 +130,42 @@ def _some(found: Sequence[Token]) -> str:
     return " ".join(token.text for token in found[:8])
 
 
-def _watched(before: str, after: str, open_: Sequence[Match]) -> Iterator[Finding]:
+def _watched(before: str, after: str, open_: Sequence[Match], paths: Mapping[str, str]) -> Iterator[Finding]:
     """Timers, input, output and driver calls inside the functions that may change: exactly as many as before."""
     for old, new in ((pair.before, pair.after) for pair in open_):
         if old is None or new is None:
             continue
-        one, two = _calls(before[old.body : old.end]), _calls(after[new.body : new.end])
+        one, two = _calls(before[old.body : old.end], paths), _calls(after[new.body : new.end], paths)
         had, has = Counter(name for name, _ in one), Counter(name for name, _ in two)
         for name, line in two:
             if has[name] > had[name]:
-                yield f"{old.qualified} now uses {name}", new.body_first_line + line - 1, True
+                behind = f", and so {paths[name]}" if paths.get(name) else ""
+                yield f"{old.qualified} now uses {name}{behind}", new.body_first_line + line - 1, True
                 break
-        gone = sorted((had - has).keys())
+        gone = sorted(name for name in (had - has) if not paths.get(name))
         if gone:
             yield f"{old.qualified} no longer uses {gone[0]}", old.first_line, False
 
 
-def _calls(body: str) -> list[tuple[str, int]]:
+def _calls(body: str, paths: Mapping[str, str]) -> list[tuple[str, int]]:
     found = code(body)
-    following = [token.text for token in found[1:]] + [""]
     return [
         (token.text, token.line)
-        for token, after in zip(found, following, strict=True)
-        if token.kind == "name" and (token.text in _WATCHED_NAME or (after == "(" and _WATCHED_CALL.match(token.text)))
+        for position, token in enumerate(found)
+        if (_watched_at(found, position) and not _own_method(found, position, paths))
+        or (paths.get(token.text) and used(found, position))
     ]
+
+
+def _own_method(found: Sequence[Token], position: int, paths: Mapping[str, str]) -> bool:
+    """``x.read()`` where the program has a ``read`` of its own that leads nowhere."""
+    return found[position - 1].text in (".", "->") and paths.get(found[position].text) == ""
+
+
+def _watched_at(found: Sequence[Token], position: int) -> str:
+    """The name at this place, when it is one that measures, prints, reads, writes or talks to the driver."""
+    token = found[position]
+    if token.kind != "name":
+        return ""
+    called = position + 1 < len(found) and found[position + 1].text == "("
+    return token.text if token.text in _WATCHED_NAME or (called and _WATCHED_CALL.match(token.text)) else ""

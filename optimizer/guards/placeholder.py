@@ -1,4 +1,4 @@
-"""New text is code, not a promise of code: no "rest unchanged", no emptied body."""
+"""New text is code, not a promise of code: no "rest unchanged", no body that does nothing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,24 @@ from optimizer.types import GuardContext, Severity, Violation
 
 RULE = "placeholder"
 DEFAULT: Severity = "block"
-WORDS = 'Write all code out. No comment may stand for code ("... rest unchanged"), and no body may be emptied.'
+WORDS = (
+    'Write all code out. No comment may stand for code ("... rest unchanged"); no body may be emptied, and no code be '
+    "written that never runs."
+)
 
-_WHAT = r"\b(?:rest|remain\w*|other|existing|original|previous|same|your|more|kernel|function|code|body|lines?|loop)\b"
-_KEPT = r"(?:unchanged|un-?modified|as (?:is|before|above|in the original)|omitted|elided|(?:stays?|is|are) the same)"
-_DOTS = r"(?:\.\.\.|…)"
+_CODE = r"(?:code|lines?|body|kernel|function|loop|logic|implementation|statements?|part)"
+_REST = rf"\b(?:rest|remain(?:ing|der)|existing|your|(?:same|other|original|previous|more|all) (?:\w+ )?{_CODE})\b"
+_KEPT = (
+    r"\b(?:unchanged|un-?modified|as (?:is|before|above|in the original)|omitted|elided|skipped|goes here"
+    r"|(?:stays?|is|are|remains?) the same)\b"
+)
+_DOTS = r"(?:\.\.\.|\u2026)"
+_ACTS = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"])
+_NO_CALL = frozenset({"if", "while", "for", "switch", "return", "sizeof", "void", "decltype", "alignof", "assert"})
+_NEVER = (["(", "0", ")"], ["(", "false", ")"])
 _PROMISE = re.compile(
-    rf"^\W*{_DOTS}\W*$|{_WHAT}.*\b{_KEPT}\b|{_DOTS}.*{_WHAT}|{_WHAT}.*{_DOTS}|^\W*{_KEPT}\W*$"
+    rf"^\W*{_DOTS}\W*$|^\W*{_DOTS}.*(?:{_REST}|\b{_CODE}\b)|{_REST}.*{_DOTS}\W*$"
+    rf"|{_REST}.{{0,40}}{_KEPT}|^\W*(?:(?:the|same|{_CODE}) ){{0,3}}{_KEPT}\W*$"
     r"|\b(?:your|insert|add) (?:\w+ )?code (?:goes )?here\b",
     re.IGNORECASE | re.DOTALL,
 )
@@ -50,9 +61,41 @@ def _comments(text: str) -> list[Token]:
 
 
 def _emptied(file: str, before: str, after: str, pairs: Sequence[Match]) -> Iterator[Violation]:
+    """Bodies that do nothing any more, and code that never runs: it only looks as if it were there."""
     for old, new in ((pair.before, pair.after) for pair in pairs):
         if old is None or new is None:
             continue
-        if len(code(before[old.body : old.end])) > 2 and len(code(after[new.body : new.end])) <= 2:
-            message = f"The body of {old.qualified} ({file}:{old.first_line}) is emptied."
+        had, has = code(before[old.body : old.end]), code(after[new.body : new.end])
+        if _acts(had) and not _acts(has):
+            message = f"The body of {old.qualified} ({file}:{old.first_line}) is emptied. Write its code out."
             yield Violation(RULE, DEFAULT, file, old.first_line, message)
+        dead = _dead(has)
+        if len(dead) > len(_dead(had)):
+            line = original_line(before, after, new.body_first_line + dead[0].line - 1)
+            message = f"Code of {old.qualified} never runs because of `{dead[0].text}` near line {line} of {file}."
+            yield Violation(RULE, DEFAULT, file, line, f"{message} Leave out what is not needed.")
+
+
+def _acts(body: Sequence[Token]) -> bool:
+    """Whether anything is assigned, counted or called."""
+    following = [token.text for token in body[1:]] + [""]
+    return any(
+        token.text in _ACTS or (token.kind == "name" and token.text not in _NO_CALL and after == "(")
+        for token, after in zip(body, following, strict=True)
+    )
+
+
+def _dead(body: Sequence[Token]) -> list[Token]:
+    """Returns that nothing guards with code behind them, and conditions that never hold."""
+    found, depth = [], 0
+    words = [token.text for token in body] + [""] * 4
+    for position, token in enumerate(body):
+        depth += (token.text == "{") - (token.text == "}")
+        if token.text == "return" and depth == 1 and words[position - 1] in ("{", "}", ";"):
+            end = words.index(";", position)
+            if words[end + 1] != "}" and words[end + 2] != ":":
+                found.append(token)
+        asked = position + (words[position + 1] == "constexpr")
+        if token.text in ("if", "while") and words[asked + 1 : asked + 4] in _NEVER and words[asked + 4] != ";":
+            found.append(token)
+    return found

@@ -275,6 +275,11 @@ def test_a_cpu_function_opens_itself_and_nothing_it_calls(heat2d, judge) -> None
         "    // remaining code as before\n    int row = 0;\n",
         "    int row = 0;  /* existing code omitted */\n",
         "    // Your code here\n    int row = 0;\n",
+        "    // same as before\n    int row = 0;\n",
+        "    // kernel body unchanged\n    int row = 0;\n",
+        "    // Rest of the loop...\n    int row = 0;\n",
+        "    int row = 0;  // the remaining lines stay the same\n",
+        "    // \u2026 other code \u2026\n    int row = 0;\n",
         "",
     ],
 )
@@ -290,6 +295,11 @@ def test_a_promise_of_code_is_no_code(rowrank, judge, new: str) -> None:
         "one element more",
         "other warps wait here",
         "keeps the original order of additions",
+        "the same operations in the same order as before",
+        "rounding as in the original, order unchanged",
+        "columns 0, 1, ..., cols - 1 of the other rows",
+        "the loop bounds are the same for all threads of a block",
+        "more loads in flight, the order of the additions is the same",
     ],
 )
 def test_an_honest_comment_is_no_promise(rowrank, judge, comment: str) -> None:
