@@ -28,7 +28,7 @@ KIND_WORDS = {
 def allowed_backends(project: Project) -> dict[str, str]:
     """Name -> title of the backends that the project may use."""
     names = [name for name in BACKENDS if not project.vendors_allowed or name in project.vendors_allowed]
-    return {name: backend(name).TITLE for name in names}
+    return {name: backend(name).TITLE for name in names if backend(name).ORIGIN != "model"}
 
 
 class NewRunForm(forms.Form):

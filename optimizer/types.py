@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -11,6 +11,7 @@ from analysis.types import Evidence
 
 Severity = Literal["block", "warn", "off"]
 AnswerOutcome = Literal["edits", "no_change", "declined", "cut_off", "filtered", "empty", "unreadable"]
+Stop = Literal["end", "length", "refusal", "filter", "empty"]
 GateStatus = Literal["passed", "failed", "not_run", "not_applicable"]
 GateName = Literal[
     "parse", "citations", "guardrails", "build", "symbols", "outputs", "sanitizer", "timing", "re_profile"
@@ -63,11 +64,37 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """How a vendor is reached. Without ``base_url`` it is the vendor's own address; ``key`` is never shown."""
+
+    base_url: str = ""
+    key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long an answer may take: ``silence_s`` without a byte, ``whole_s`` in all, ``connect_s`` until it begins.
+
+    ``largest_bytes``: what a reply may weigh before it is cut off. ``cancelled`` is looked at every ``look_s``, and
+    ``progress`` is told how many characters have come.
+    """
+
+    connect_s: float = 15.0
+    silence_s: float = 300.0
+    whole_s: float = 1800.0
+    look_s: float = 0.5
+    largest_bytes: int = 32_000_000
+    cancelled: Callable[[], bool] = lambda: False
+    progress: Callable[[int], None] = lambda characters: None
+
+
+@dataclass(frozen=True, slots=True)
 class BackendOptions:
     """What a backend may need besides the prompt; each takes what concerns it.
 
     ``text``: the pasted answer. ``snapshot`` is the hash of the files, ``evidence`` what the analysis found, and
-    ``recordings`` files or folders of recorded answers: the keys of a replay.
+    ``recordings`` files or folders of recorded answers: the keys of a replay. ``output_tokens``: what the answer may
+    have at most, hidden reasoning included; None: what is usual for the model.
     """
 
     model: str = ""
@@ -75,6 +102,9 @@ class BackendOptions:
     snapshot: str = ""
     evidence: tuple[Evidence, ...] = ()
     recordings: tuple[Path, ...] = ()
+    output_tokens: int | None = None
+    access: Access = Access()
+    patience: Patience = Patience()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +112,7 @@ class Completion:
     """What a backend returned. ``stop``: why it ended. Tokens and cost are None when the vendor does not say."""
 
     text: str
-    stop: Literal["end", "length", "refusal", "filter", "empty"]
+    stop: Stop
     model: str
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -90,6 +120,8 @@ class Completion:
     seconds: float = 0.0
     recorded: str = ""
     """Where a recorded answer comes from, and whether it was recorded for another prompt; empty when live."""
+    note: str = ""
+    """A sentence on how the vendor says that it ended; empty when there is nothing to add to ``stop``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,3 +61,12 @@ def judge() -> Judge:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def clients() -> None:
+    """The vendors' clients, imported beforehand: that takes longer than what is timed."""
+    import anthropic  # noqa: F401
+    import ollama  # noqa: F401
+    import openai  # noqa: F401
+    from google import genai  # noqa: F401

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from optimas_web.errors import UserError
 from optimizer import backends
 from optimizer.backends import replay
 from optimizer.types import BackendOptions, Completion, Prompt, Region
+from tests.repository import ROOT
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "recorded.schema.json").read_text())
 SNAPSHOT = "ab" * 32
@@ -55,6 +58,10 @@ def recorded(**more: object) -> Mapping[str, object]:
     }
 
 
+HERE = [name for name in backends.BACKENDS if backends.backend(name).ORIGIN != "model"]
+"""Those that ask nobody. The others are held to test_backend_contract.py."""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "first.answer.json").write_text(json.dumps(recorded()))
@@ -66,7 +73,7 @@ def options(folder: Path, evidence: tuple[Evidence, ...] = EVIDENCE, snapshot: s
     return BackendOptions(snapshot=snapshot, evidence=evidence, recordings=(folder,))
 
 
-@pytest.mark.parametrize("name", list(backends.BACKENDS))
+@pytest.mark.parametrize("name", HERE)
 def test_every_backend_answers_with_a_completion_and_has_a_title(name: str, folder: Path) -> None:
     found = backends.complete(name, PROMPT, replace(options(folder), text=json.dumps(ANSWER)))
     assert isinstance(found, Completion)
@@ -81,12 +88,27 @@ def test_every_backend_tells_beforehand_what_leaves_and_what_to_expect(name: str
     assert backends.backend(name).outlook(PROMPT, options(folder)).endswith(".")
 
 
+def test_looking_at_the_choices_imports_no_client_of_a_vendor() -> None:
+    code = (
+        "import sys; from optimizer.backends import BACKENDS, backend; [backend(name).TITLE for name in BACKENDS];"
+        "print(sorted({'openai', 'anthropic', 'google.genai', 'ollama', 'httpx', 'httpx2'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
+
+
+def test_only_who_asks_a_model_is_a_vendor() -> None:
+    assert backends.vendor("openai").NEEDS_KEY
+    with pytest.raises(UserError, match="asks no vendor"):
+        backends.vendor("paste")
+
+
 def test_a_replay_without_a_recording_is_told_beforehand(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="No answer is recorded"):
         backends.backend("replay").outlook(PROMPT, options(tmp_path))
 
 
-@pytest.mark.parametrize("name", list(backends.BACKENDS))
+@pytest.mark.parametrize("name", HERE)
 def test_every_backend_without_what_it_needs_says_so(name: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         backends.complete(name, PROMPT, BackendOptions(recordings=(tmp_path,)))
