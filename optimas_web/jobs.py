@@ -20,7 +20,7 @@ from typing import Any
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection, transaction
-from django.db.models import F, TextField, Value
+from django.db.models import F, Q, TextField, Value
 from django.db.models.functions import Concat, Right
 from django.utils import timezone
 from django.utils.module_loading import import_string
@@ -53,6 +53,15 @@ class Cancelled(Exception):
     """Somebody pressed Cancel."""
 
 
+class Postponed(Exception):
+    """Somebody else has to be waited for: the job is queued again and nobody is held up by it meanwhile."""
+
+    def __init__(self, seconds: float, why: str) -> None:
+        super().__init__(why)
+        self.seconds = seconds
+        self.why = why
+
+
 class LeaseLost(Exception):
     """Another worker has this job now: nothing may be written any more."""
 
@@ -78,13 +87,13 @@ def enqueue(
     return job
 
 
-def send(job: Job) -> None:
+def send(job: Job, in_seconds: float = 0.0) -> None:
     """Tell the broker. If it cannot be told, the sweeper does so later."""
     from optimas_web.tasks import work
 
     Job.objects.filter(pk=job.pk).update(sent=timezone.now())
     try:
-        work.apply_async((job.pk,), queue=job.queue, retry=False)
+        work.apply_async((job.pk,), queue=job.queue, retry=False, countdown=in_seconds or None)
     except OperationalError as error:
         logger.warning("broker did not take job %s, the sweeper will: %s", job.pk, error)
 
@@ -172,6 +181,15 @@ class RunningJob:
             if self._update(status=status, ended=timezone.now(), lease_until=None, lease_token=None, **texts):
                 tell_owner(self.row, status, error, hint)
 
+    def postpone(self, seconds: float, why: str) -> None:
+        """Back into the queue for ``seconds``; a wait is no try."""
+        until = timezone.now() + timedelta(seconds=seconds)
+        self.log(f"waits for {seconds:.0f} s: {why}")
+        released = {"status": JobStatus.QUEUED, "lease_token": None, "lease_until": None}
+        stage = f"waits until {until:%H:%M:%S} UTC: {why}"[:200]
+        if self._update(**released, stage=stage, not_before=until, waits=F("waits") + 1, try_no=F("try_no") - 1):
+            send(self.row, seconds)
+
     def _mine(self) -> Any:
         return Job.objects.filter(pk=self.row.pk, status=JobStatus.RUNNING, lease_token=self.token)
 
@@ -195,6 +213,8 @@ def run_job(job_id: int) -> None:
             service: Service = import_string(KINDS[row.kind][0])
             service(job)
             job.finish(JobStatus.DONE)
+        except Postponed as pause:
+            job.postpone(pause.seconds, pause.why)
         except UserError as error:
             job.finish(JobStatus.FAILED, error=error.message, hint=error.hint)
         except Cancelled:
@@ -218,12 +238,14 @@ def tell_owner(job: Job, status: JobStatus, error: str, hint: str) -> None:
 
 
 def claim(job_id: int) -> Job | None:
-    """Make the job this worker's, if it is queued."""
-    claimed = Job.objects.filter(pk=job_id, status=JobStatus.QUEUED).update(
+    """Make the job this worker's, if it is queued and waits for nobody."""
+    now = timezone.now()
+    due = Q(not_before=None) | Q(not_before__lte=now)
+    claimed = Job.objects.filter(due, pk=job_id, status=JobStatus.QUEUED).update(
         status=JobStatus.RUNNING,
         lease_token=uuid.uuid4(),
-        lease_until=timezone.now() + LEASE,
-        started=timezone.now(),
+        lease_until=now + LEASE,
+        started=now,
         try_no=F("try_no") + 1,
     )
     return Job.objects.get(pk=job_id) if claimed else None
@@ -261,7 +283,8 @@ def sweep() -> int:
     """Re-queue jobs whose worker went silent and remind the broker of jobs it forgot. Returns how many."""
     now = timezone.now()
     expired = Job.objects.filter(status=JobStatus.RUNNING, lease_until__lt=now)
-    forgotten = Job.objects.filter(status=JobStatus.QUEUED, created__lt=now - FORGOTTEN_AFTER).exclude(
+    due = Q(not_before=None) | Q(not_before__lte=now - LEASE)
+    forgotten = Job.objects.filter(due, status=JobStatus.QUEUED, created__lt=now - FORGOTTEN_AFTER).exclude(
         sent__gt=now - FORGOTTEN_AFTER
     )
     return sum(release(job) for job in expired) + sum(remind(job) for job in forgotten)
@@ -303,5 +326,6 @@ def append_log(rows: Any, text: str) -> None:
 
 
 __all__ = [
-    "LIVE", "Cancelled", "Job", "JobStatus", "LeaseLost", "RunningJob", "enqueue", "request_cancel", "run_job", "sweep",
+    "LIVE", "Cancelled", "Job", "JobStatus", "LeaseLost", "Postponed", "RunningJob", "enqueue", "request_cancel",
+    "run_job", "sweep",
 ]  # fmt: skip

@@ -40,6 +40,8 @@ class Job(TeamRow):
     lease_token = models.UUIDField(null=True)
     lease_until = models.DateTimeField(null=True)
     sent = models.DateTimeField(null=True, help_text="when the broker was last told")
+    not_before = models.DateTimeField(null=True, help_text="a queued job that waits for somebody else until then")
+    waits = models.PositiveSmallIntegerField(default=0, help_text="how often it did so")
     cancel_requested = models.BooleanField(default=False)
     error = SafeTextField(blank=True)
     hint = SafeTextField(blank=True)
