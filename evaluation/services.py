@@ -218,10 +218,18 @@ def need_answer(run: Run, attempt: Attempt) -> None:
 def repair_or_review(run: Run, attempt: Attempt) -> None:
     """A failed gate goes back to the model while repairs are left, then to a person."""
     repairs_used = run.attempts.filter(parent__isnull=False).count()
-    if backend(run.backend).REPAIRS and repairs_used < run.repairs:
+    if backend(run.backend).REPAIRS and repairs_used < run.repairs and worth_repairing(run, attempt):
         need_answer(run, new_attempt(run, attempt))
     else:
         set_status(run, RunStatus.NEEDS_REVIEW)
+
+
+def worth_repairing(run: Run, attempt: Attempt) -> bool:
+    """Who declines a prompt, or whose filter stops it, does so again; an empty answer is given one more chance."""
+    if attempt.origin != AttemptOrigin.MODEL:
+        return True
+    empty_again = attempt.outcome == "empty" and run.attempts.filter(outcome="empty").count() > 1
+    return attempt.outcome not in ("declined", "filtered") and not empty_again
 
 
 def new_attempt(run: Run, parent: Attempt | None) -> Attempt:

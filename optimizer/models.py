@@ -7,7 +7,7 @@ from django.db import models
 
 from analysis.models import Evidence, Kernel, Profile
 from optimizer.types import GATES
-from projects.models import SafeJSONField, SafeTextField, Snapshot, TeamRow
+from projects.models import Project, SafeJSONField, SafeTextField, Snapshot, Team, TeamRow
 
 
 class RunStatus(models.TextChoices):
@@ -37,6 +37,7 @@ class Run(TeamRow):
     options = SafeJSONField(default=dict, blank=True)
     guidance = SafeTextField(blank=True)
     repairs = models.PositiveSmallIntegerField(default=3)
+    budget_usd = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
     status = models.CharField(max_length=20, choices=RunStatus.choices, default=RunStatus.QUEUED)
     problem = SafeTextField(blank=True)
     hint = SafeTextField(blank=True)
@@ -203,3 +204,53 @@ class Gate(TeamRow):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.status}"
+
+
+class VendorAccess(TeamRow):
+    """How a team reaches a vendor. The key is encrypted, and no page shows it again.
+
+    ``listed``: the models that the vendor named when it was asked last; ``problem``: why it did not.
+    """
+
+    team_path = "team"
+    team = models.ForeignKey(Team, models.CASCADE, related_name="vendors")
+    backend = models.CharField(max_length=50)
+    base_url = models.CharField(max_length=500, blank=True, help_text="empty: the vendor's own address")
+    sealed_key = models.BinaryField(default=b"")
+    listed = SafeJSONField(default=list, blank=True)
+    problem = SafeTextField(blank=True)
+    tested = models.DateTimeField(null=True)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    changed = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "backend"], name="one_access_to_a_vendor")]
+        ordering = ["backend"]
+
+    def __str__(self) -> str:
+        return f"{self.backend} for {self.team}"
+
+    @property
+    def has_key(self) -> bool:
+        return bool(self.sealed_key)
+
+
+class Charge(TeamRow):
+    """One request to a vendor: what it may cost at most, and what it did cost once the vendor has said so.
+
+    It outlives the attempt, so that what was spent in a month stays known.
+    """
+
+    team_path = "team"
+    team = models.ForeignKey(Team, models.CASCADE, related_name="charges")
+    project = models.ForeignKey(Project, models.SET_NULL, null=True, related_name="charges")
+    attempt = models.ForeignKey(Attempt, models.SET_NULL, null=True, related_name="charges")
+    most_usd = models.DecimalField(max_digits=10, decimal_places=4)
+    cost_usd = models.DecimalField(max_digits=10, decimal_places=4, null=True)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["team", "created"])]
+
+    def __str__(self) -> str:
+        return f"charge of {self.attempt}"

@@ -82,6 +82,9 @@ EDITORS = (*LEADS, Role.ENGINEER, Role.EDUCATOR)
 class Team(TeamRow):
     team_path = ""
     name = models.CharField(max_length=100)
+    budget_usd = models.DecimalField(
+        max_digits=10, decimal_places=2, null=True, blank=True, help_text="for models, in a calendar month"
+    )
     created = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -132,6 +135,7 @@ class Project(TeamRow):
     rules = SafeJSONField(default=dict, blank=True, help_text="guard name -> block, warn or off; set by a lead")
     budget_usd = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
     vendors_allowed = SafeJSONField(default=list, blank=True, help_text="backend names; empty allows all")
+    local_only = models.BooleanField(default=False, help_text="nothing leaves the private network")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created = models.DateTimeField(auto_now_add=True)
 

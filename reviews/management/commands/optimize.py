@@ -15,6 +15,7 @@ from evaluation.table import render
 from optimas_web.errors import UserError
 from optimizer.backends import BACKENDS
 from optimizer.models import Run
+from optimizer.presets import listed
 from projects.management.base import DocumentCommand, Reply
 from projects.models import Project, Snapshot, Team
 from projects.services import add_snapshot, create_team
@@ -35,6 +36,7 @@ class Command(DocumentCommand):
         parser.add_argument("dir", metavar="DIR", help="the program, with an optional optimas.toml")
         parser.add_argument("--report", metavar="REPORT", help="a profile of it; without one this host takes it")
         parser.add_argument("--backend", required=True, choices=sorted(BACKENDS))
+        parser.add_argument("--model", default="", help="of a backend that asks a vendor; default: the first it knows")
         parser.add_argument("--evidence", default=",".join(SOURCE_KINDS), help="kinds to offer, comma separated")
         parser.add_argument(
             "--repairs", type=int, choices=range(MOST_REPAIRS + 1), default=3, metavar="N", help="at most, default 3"
@@ -48,6 +50,7 @@ class Command(DocumentCommand):
             profile=add_profile(snapshot, Path(options["report"])) if options["report"] else None,
             sources=evidence_kinds(options["evidence"]),
             backend=options["backend"],
+            options=model_options(options["backend"], options["model"]),
             repairs=options["repairs"],
             guidance=options["guidance"],
             created_by=snapshot.created_by,
@@ -64,6 +67,14 @@ def snapshot_of(folder: Path) -> Snapshot:
     name = folder.resolve().name[:100]
     project, _ = Project.objects.get_or_create(team=team, name=name, defaults={"created_by": user})
     return add_snapshot(project, from_folder(folder), user)
+
+
+def model_options(backend: str, model: str) -> dict[str, str]:
+    """What a run stores of the model; nothing for a backend that has none."""
+    known = [each.name for each in listed() if each.backend == backend]
+    if not model and not known:
+        return {}
+    return {"model": model or known[0]}
 
 
 def evidence_kinds(text: str) -> list[str]:
