@@ -50,8 +50,10 @@ def _ncu(kernels: Iterable[KernelAnalysis], *options: str) -> str:
 def _on_any(analysis: Analysis, sources: Sources, unlisted: int) -> Iterator[DoctorNote]:
     for problem in sources.problems:
         yield DoctorNote("warning", "source", problem, THIS_PROGRAM)
+    for origin in analysis.profile.origins:
+        yield DoctorNote("info", "kernels", origin, "Nothing to do: several reports are shown as one profile.")
     for warning in analysis.profile.warnings:
-        yield DoctorNote("warning", "kernels", warning, "Profile again; the other launches are shown.")
+        yield DoctorNote("warning", "kernels", warning, "Profile again if it matters; all else is shown.")
     costless = sum(1 for launch in analysis.profile.launches if launch.cost is None)
     if costless and not analysis.profile.tallies:
         yield DoctorNote(

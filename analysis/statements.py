@@ -9,7 +9,7 @@ from statistics import median
 
 from analysis import roofline, stalls
 from analysis.measures import CYCLE_WEIGHTS, ESTIMATED_CYCLES, STALLED_CYCLES, STALLED_SAMPLES, total
-from analysis.types import Direction, Evidence, KernelAnalysis, LineCost, Measures, Place, StallLine
+from analysis.types import Direction, Evidence, Kernel, KernelAnalysis, LineCost, Measures, Place, StallLine
 
 LINES_HOLD = 0.9
 AT_MOST_LINES = 12
@@ -71,7 +71,7 @@ def _roof_item(
 ) -> Evidence:
     saved = found.roofline.at_most_saved
     most = f" At most {saved:.0%} of its time can be saved at this work and DRAM traffic." if saved is not None else ""
-    statement = f"{found.kernel.short_name}: {found.roofline.reason}{most}"
+    statement = f"{found.kernel.short_name}: {found.roofline.reason}{most}{_measured(found.kernel)}"
     return Evidence("", "roofline", found.kernel.mangled, statement, metric, value, unit, noise, direction, 1.0)
 
 
@@ -100,6 +100,7 @@ def _sampled_item(looked: Looked, line: StallLine) -> Evidence:
     statement = (
         f"{line.file}:{line.line} holds {line.share:.0%} of the stalled samples of {found.kernel.short_name}"
         f" ({line.value:,.0f} of {_total(found):,.0f}{_few(found)}).{_dominant(line.reasons)}{_load(looked, line)}"
+        f"{_measured(found.kernel)}"
     )
     return _line_item(found, line, statement, metric, value, unit, noise_floor(samples=line.value))
 
@@ -142,7 +143,7 @@ def _without_lines(found: KernelAnalysis) -> Evidence:
     unknown = next(line for line in found.stalls.lines) if found.stalls else None
     statement = (
         f"{found.kernel.short_name} has {_total(found):,.0f} stalled samples{_few(found)}; the profile has no source"
-        f" lines, so they cannot be placed.{_dominant(unknown.reasons if unknown else {})}"
+        f" lines, so they cannot be placed.{_dominant(unknown.reasons if unknown else {})}{_measured(found.kernel)}"
     )
     unit = "cycle a launch" if metric == STALLED_CYCLES else "sample a launch"
     value = costs[metric] / found.kernel.measured
@@ -168,6 +169,13 @@ def _line_item(
         lines=(line.line, line.line) if line.line is not None else None,
         text=line.text,
     )
+
+
+def _measured(kernel: Kernel) -> str:
+    """Where shares are of the whole run and only some launches were measured in depth: how many."""
+    if not 0 < kernel.measured < kernel.launch_count:
+        return ""
+    return f" Measured in {kernel.measured} of its {kernel.launch_count:,} launches."
 
 
 def _total(found: KernelAnalysis) -> float:

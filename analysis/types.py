@@ -139,6 +139,19 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What a file holds of a run that was written in several: ``numbers`` count from 1 within a ``thread`` (0: all).
+
+    ``last``: the program ended with it.
+    """
+
+    process: str
+    thread: int
+    numbers: tuple[int, ...]
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One profile, whatever tool wrote it.
 
@@ -148,6 +161,8 @@ class Profile:
     shares "among profiled launches". ``sources``: path as the tool wrote it -> text.
     ``command``: the profiled command line, for the owner's eyes only. Host names, addresses, users and
     environments are dropped by the reader. ``versions``: what the tool says of its parts (CUDA, driver) -> version.
+    ``modules``: a hash of each piece of machine code in it. ``origins``: of several reports combined, sentences on what
+    comes from which. ``part``: when the tool wrote the run into several files, and this is one of them.
     """
 
     format: str
@@ -162,7 +177,10 @@ class Profile:
     binary_sha256: str | None = None
     warnings: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    modules: frozenset[str] = frozenset()
     tallies: tuple[Tally, ...] = ()
+    origins: tuple[str, ...] = ()
+    part: Part | None = None
     timeline: Callable[[], Iterator[Launch]] | None = field(default=None, repr=False, compare=False)
 
     @property

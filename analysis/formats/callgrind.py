@@ -16,7 +16,7 @@ from operator import add
 from pathlib import Path
 
 from analysis.names import demangle, short_name, tidy
-from analysis.types import CodeCost, Launch, LaunchDetail, Place, Profile, Value
+from analysis.types import CodeCost, Launch, LaunchDetail, Part, Place, Profile, Value
 from optimas_web.errors import UserError
 
 PROFILE_AGAIN = "Profile again: valgrind --tool=callgrind --cache-sim=yes ./program (built with -g)."
@@ -30,7 +30,10 @@ CYCLE_WEIGHTS = {
 }
 CYCLES = "estimated_cycles"
 CACHEGRIND = "Cachegrind"
+PROGRAM_END = "Program termination"
 _COMPRESSED = re.compile(r"\((\d+)\)(?:\s+(.*))?$")
+_RECURSION = re.compile(r"'\d+$")
+"""Callgrind's mark of a function that called itself: it is the same function."""
 _FILES = ("fl", "fi", "fe")
 _MENTIONED = {"ob": "ob", "cob": "ob", "cfi": "fl", "cfl": "fl", "cfn": "fn", "jfi": "fl", "jfn": "fn"}
 _COST_LINE_STARTS = frozenset("0123456789+-*")
@@ -127,7 +130,7 @@ class _Reader:
             self.descriptions[name.strip()] = text.strip()
         elif key == "part":
             self.parts.append(value)
-        elif key in ("cmd", "creator", "thread"):
+        elif key in ("cmd", "creator", "thread", "pid"):
             self.header[key] = value
 
     def _set_events(self, events: list[str]) -> None:
@@ -141,7 +144,7 @@ class _Reader:
         elif key in _FILES:
             self._file = self._name("fl", value)
         elif key == "fn":
-            self._function = _Function(self._name("fn", value), self._file)
+            self._function = _Function(_RECURSION.sub("", self._name("fn", value)), self._file)
             self._lines = None
         elif key in _MENTIONED:
             self._name(_MENTIONED[key], value)
@@ -225,6 +228,7 @@ def _profile(path: Path, reader: _Reader) -> Profile:
         cost_unit="cycle",
         whole_run=not _partial(reader),
         launches=launches,
+        part=_part(reader) if _partial(reader) else None,
         command=reader.header.get("cmd") or None,
         warnings=tuple(_warnings(reader)),
         versions={name: text for name, text in reader.descriptions.items() if name.endswith("cache") and text},
@@ -278,8 +282,23 @@ def _named(events: list[str], counts: Costs) -> dict[str, int]:
 
 
 def _partial(reader: _Reader) -> bool:
-    """Whether the file holds one thread of several, or not the first part of a run."""
-    return "thread" in reader.header or bool(reader.parts and reader.parts[0] != "1")
+    """Whether the file holds one thread of several, or not all parts of a run."""
+    part = _part(reader)
+    return part.thread > 0 or part.numbers[0] != 1 or not part.last
+
+
+def _part(reader: _Reader) -> Part:
+    trigger = reader.descriptions.get("Trigger", PROGRAM_END)
+    return Part(
+        process=reader.header.get("pid", ""),
+        thread=_whole_number(reader.header.get("thread", "")),
+        numbers=tuple(map(_whole_number, reader.parts)) or (1,),
+        last=trigger == PROGRAM_END,
+    )
+
+
+def _whole_number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 def _warnings(reader: _Reader) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from jsonschema import Draft202012Validator
+from nsys_writer import Export, Ran
 from profile_builder import counted, cpu, function, gpu, launch, sampled
 
 from analysis import align, evidence
@@ -112,7 +113,7 @@ def test_no_such_kernel_is_a_no_that_lists_what_there_is():
     [
         (["missing.ncu-rep"], "cannot be opened"),
         ([__file__], "is not a profile"),
-        ([ROWRANK / "rowrank.ncu-rep", CALLGRIND], "2 reports were given"),
+        ([ROWRANK / "rowrank.ncu-rep", CALLGRIND], "are two profiles"),
         ([ROWRANK / "rowrank.ncu-rep", "--kernel", "("], "not a regular expression"),
         ([ROWRANK / "rowrank.ncu-rep", "--source", "nowhere"], "not a folder"),
     ],
@@ -185,3 +186,19 @@ def test_the_misses_of_that_line_fall_when_the_loops_are_swapped(tmp_path: Path)
     assert measured is not None and item.value is not None
     assert evidence.measure(item, old) == item.value
     assert 0 < measured < item.value / 5
+
+
+def test_several_reports_become_one_profile(tmp_path: Path):
+    run = Export(launches=[Ran("rank_rows(const float*, const int*, int*, int, int)", 0, 9000)] * 7)
+    found = document(run.write(tmp_path / "run.sqlite"), ROWRANK / "rowrank.ncu-rep", "--source", ROWRANK)
+    first = found["kernels"][0]
+    assert (first["short_name"], first["launch_count"], first["share"]) == ("rank_rows", 7, 1.0)
+    assert first["stalls"]["lines"][0]["file"] == "rowrank.cu"
+    assert [kernel["launch_count"] for kernel in found["kernels"]] == [7, 0, 0]
+    assert any("run.sqlite (Nsight Systems" in note["message"] for note in found["doctor"])
+
+
+def test_reports_of_two_programs_are_refused_in_a_sentence(tmp_path: Path):
+    other = Export(launches=[Ran("other(int)")]).write(tmp_path / "run.sqlite")
+    code, _, error = analyze(other, ROWRANK / "rowrank.ncu-rep")
+    assert (code, "No kernel of rowrank.ncu-rep can be found in run.sqlite" in error) == (2, True)

@@ -55,14 +55,18 @@ def test_every_count_equals_what_callgrind_annotate_prints() -> None:
 
 
 def annotated() -> dict[str, list[float]]:
-    """The table of callgrind_annotate, without lines of unknown files: it cannot tell those apart."""
+    """The table of callgrind_annotate, without lines of unknown files: it cannot tell those apart.
+
+    A function that called itself stands there twice, the second time with a mark of how deep: it is one.
+    """
     text = gzip.decompress((DATA / "callgrind.out.heat2d.annotate.txt.gz").read_bytes()).decode()
     table: dict[str, list[float]] = defaultdict(lambda: [0.0] * 9)
     for line in text.splitlines():
         found = re.match(r"\s*((?:[\d,.]+\s+){9})(.+?)(?: \[[^\[\]]+\])?$", line)
         if found and ":" in found[2] and not found[2].startswith("???"):
             counts = [0.0 if cell == "." else float(cell.replace(",", "")) for cell in found[1].split()]
-            table[found[2]] = [a + b for a, b in zip(table[found[2]], counts, strict=True)]
+            name = re.sub(r"'\d+$", "", found[2])
+            table[name] = [a + b for a, b in zip(table[name], counts, strict=True)]
     return table
 
 
@@ -205,3 +209,25 @@ def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, lines: list[
         read(write(tmp_path, *lines))
     assert sentence in failure.value.message
     assert "valgrind --tool=callgrind" in failure.value.hint
+
+
+def test_a_function_that_calls_itself_is_one(tmp_path: Path) -> None:
+    fib = ("fn=(1) fib(int)'2", "3 7", "calls=2 3", "3 9", "fn=(2) fib(int)", "3 1")
+    (launch,) = read(write(tmp_path, "events: Ir", "fl=a.c", *fib, "totals: 8")).launches
+    assert (launch.name, launch.cost) == ("fib(int)", 8)
+
+
+@pytest.mark.parametrize(
+    ("headers", "whole"),
+    [
+        (["part: 1", "desc: Trigger: Program termination"], True),
+        (["part: 1", "desc: Trigger: --dump-after=work(int)"], False),
+        (["part: 3", "desc: Trigger: Program termination"], False),
+        (["part: 1", "thread: 1", "desc: Trigger: Program termination"], False),
+        ([], True),
+    ],
+)
+def test_a_part_is_not_taken_for_the_whole_run(tmp_path: Path, headers: list[str], whole: bool) -> None:
+    profile = read(write(tmp_path, "pid: 7", *headers, "events: Ir", "fl=a.c", "fn=f", "1 2", "totals: 2"))
+    assert profile.whole_run == whole
+    assert (profile.part is None) == whole

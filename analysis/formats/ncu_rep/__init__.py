@@ -62,6 +62,7 @@ def parse(path: Path) -> Profile:
         binary_sha256=report.modules.sha256,
         warnings=tuple(report.warnings),
         versions=report.session.versions,
+        modules=frozenset(report.modules.code_hashes),
     )
 
 

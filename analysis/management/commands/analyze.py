@@ -1,4 +1,4 @@
-"""``manage.py analyze REPORT``: what a profile says, without a database."""
+"""``manage.py analyze REPORT...``: what a profile says, without a database."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from analysis.combine import Report, combine
 from analysis.documents import analysis_document
 from analysis.formats import read
 from analysis.hotspots import rank
 from analysis.pipeline import analyse
 from analysis.table import render
 from analysis.types import Profile
-from optimas_web.errors import UserError
 from projects.management.base import DocumentCommand, Reply, read_sources
 
 
@@ -21,26 +21,17 @@ class Command(DocumentCommand):
     help = "Show what a profile says: hot kernels, roofline, stalls by line, evidence, and what is missing."
 
     def add_options(self, parser: CommandParser) -> None:
-        parser.add_argument("report", nargs="+", type=Path, help="an .ncu-rep, an nsys export, a Callgrind output file")
+        parser.add_argument("report", nargs="+", type=Path, help="a profile; several of one program are combined")
         parser.add_argument("--source", type=Path, metavar="DIR", help="the folder the program was built from")
         parser.add_argument("--kernel", metavar="REGEX", help="only kernels whose name this is found in")
         parser.add_argument("--launches", action="store_true", help="with json: every launch with all its metrics")
 
     def answer(self, **options: Any) -> Reply:
-        profile = read(_only(options["report"]))
+        profile = combine([Report(path.name, read(path)) for path in options["report"]])
         sources = read_sources(options["source"]) if options["source"] else {}
         found = analyse(profile, sources, kernels=options["kernel"])
         text = render(found) if found.kernels else _none_found(profile, options["kernel"])
         return Reply(analysis_document(found, launches=options["launches"]), text, yes=bool(found.kernels))
-
-
-def _only(reports: list[Path]) -> Path:
-    if len(reports) > 1:
-        raise UserError(
-            f"{len(reports)} reports were given, and analyze reads one at a time.",
-            f"Start with {reports[0]}, then run it again for the next.",
-        )
-    return reports[0]
 
 
 def _none_found(profile: Profile, pattern: str | None) -> str:
