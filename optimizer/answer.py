@@ -28,6 +28,7 @@ _KEYS = frozenset({"edits", "not_applied", "summary"})
 _EDIT_KEYS = frozenset(
     {"file", "start_line", "end_line", "original_text", "new_text", "evidence", "rationale", "expect"}
 )
+_NEW_TEXT = frozenset({"new_text", "replace"})
 # What other tools call the two texts of an edit.
 _ALIASES = {"search": "original_text", "replace": "new_text"}
 
@@ -102,16 +103,35 @@ def _json(text: str) -> Answer | None:
     if not found and '"edits"' in text:
         mended, notes = jsons.repaired(text)
         found = [each for each in jsons.objects(mended) if "edits" in each.value]
+    if not found and (loose := _unwrapped(text)):
+        return loose
     if len(found) > 1 and any(each.value != found[0].value for each in found):
         raise Unreadable(f"The answer holds {len(found)} different JSON objects with edits; it must hold one.")
     if found:
-        outside = text.strip().removeprefix("```json").strip("`\n ")
-        around = ("Text around the JSON object was left out.",) if not outside.startswith("{") else ()
+        around = ("Text around the JSON object was left out.",) if not _outside_fence(text).startswith("{") else ()
         return _answer(found[0].value, (*notes, *found[0].notes, *around))
     if re.search(r"['\"]edits['\"]\s*:", text) and not blocks.present(text):
         if jsons.unfinished(text):
             return Answer("cut_off", "The answer ends in the middle of its JSON object; nothing of it is used.")
         raise Unreadable(f"The answer is not valid JSON: {jsons.complaint(text)}.")
+    return None
+
+
+def _outside_fence(text: str) -> str:
+    return text.strip().removeprefix("```json").strip("`\n ")
+
+
+def _unwrapped(text: str) -> Answer | None:
+    """Edits without the object around them, alone or as a list; or that object inside another one. No prose before."""
+    if not _outside_fence(text).startswith(("[", "{")):
+        return None
+    found = [each.value for each in jsons.objects(text)]
+    if found and all({"file"} < set(each) and _NEW_TEXT & set(each) for each in found):
+        return _answer({"edits": found}, ("The edits stood alone, without the object that holds them.",))
+    inner = [(name, each) for outer in found for name, each in outer.items() if isinstance(each, dict)]
+    held = [(name, each) for name, each in inner if "edits" in each]
+    if len(held) == 1:
+        return _answer(held[0][1], (f"The answer was taken out of `{held[0][0][:40]}`.",))
     return None
 
 

@@ -13,6 +13,7 @@ from itertools import islice
 
 from analysis.source import functions
 from analysis.tokens import tokens
+from optimizer.placing import without_numbers
 from optimizer.types import Answer, Edit
 from optimizer.whole import WHOLE
 
@@ -157,6 +158,7 @@ def _diff(lines: Sequence[str]) -> Iterator[_Block]:
             line += 2
         elif file and (header := _HUNK.match(lines[line])):
             end = _end_of_hunk(lines, line + 1)
+            _refuse_broken(lines, end)
             yield _hunk(file, line, end, header, lines[line + 1 : end])
             line = end
         else:
@@ -186,6 +188,17 @@ def _end_of_hunk(lines: Sequence[str], start: int) -> int:
     return line
 
 
+def _refuse_broken(lines: Sequence[str], end: int) -> None:
+    """Changes behind a line that no hunk can have would be dropped, and half an edit made."""
+    for number in range(end, len(lines)):
+        if not lines[number].strip() or lines[number].startswith("```") or _HUNK.match(lines[number]):
+            return
+        if number > end and lines[number][0] in "+-" and not _starts_file(lines, number):
+            raise Unreadable(
+                f"The diff goes on behind `{lines[end].strip()[:80]}`, which begins with neither a blank, + nor -."
+            )
+
+
 def _hunk(file: str, first: int, end: int, header: re.Match[str], body: Sequence[str]) -> _Block:
     kept = [(each[:1] or " ", each[1:]) for each in body if not each.startswith("\\")]
     old = [text for mark, text in kept if mark in " -"]
@@ -208,7 +221,7 @@ def _files(lines: Sequence[str]) -> Iterator[_Block]:
             continue
         word, _, rest = opening.group(2).strip().partition(" ")
         end = _end_of_fence(lines, line, opening.group(1))
-        text = _joined(lines[line + 1 : end])
+        text, _ = without_numbers(_joined(lines[line + 1 : end]))
         if word.split(":")[0].lower() in _CODE_WORDS and functions(text):
             named = _PATH.search(f"{word} {rest}")
             yield _Block(line, end, named.group() if named else _named_before(lines, line), 0, 0, "", text)

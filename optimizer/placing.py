@@ -28,8 +28,8 @@ class Misplaced(Exception):
 
 def cleaned(edit: Edit, sources: Mapping[str, str], notes: list[str], number: int) -> Edit:
     refuse_odd_characters(edit)
-    original, first = _without_numbers(edit.original_text.replace("\r\n", "\n"), edit.start_line)
-    new, second = _without_numbers(edit.new_text.replace("\r\n", "\n"), edit.start_line)
+    original, first = without_numbers(edit.original_text.replace("\r\n", "\n"), edit.start_line)
+    new, second = without_numbers(edit.new_text.replace("\r\n", "\n"), edit.start_line)
     if first or second:
         notes.append(f"Edit {number}: line numbers copied from the prompt were removed.")
     return replace(edit, file=file_named(edit.file, sources), original_text=original, new_text=new)
@@ -61,7 +61,7 @@ def file_named(name: str, sources: Mapping[str, str]) -> str:
     raise Misplaced(f"names {name!r}, which is not a file of the program ({', '.join(sorted(sources)) or 'none'}).")
 
 
-def _without_numbers(text: str, start: int) -> tuple[str, bool]:
+def without_numbers(text: str, start: int = 0) -> tuple[str, bool]:
     """Strips ``12| `` in front of lines when all have it, in ascending order. A single line must fit ``start``."""
     lines = split_lines(text)
     found = [_NUMBERED.match(line) for line in lines if line.strip()]
