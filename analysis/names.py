@@ -51,12 +51,7 @@ def spoken(symbol: str) -> str:
 
 def short_name(name: str) -> str:
     """The bare function name: ``void ns::kernel<float>(int)`` is ``kernel``. Operators keep their class."""
-    bare = name.replace("(anonymous namespace)", "(anonymous)").replace("(anonymous)::", "")
-    bare = _OPERATOR.sub(lambda found: "operator" + found[1].translate(_HIDDEN), bare)
-    bare = _without_template_arguments(bare)
-    bare = re.sub(r"\{[^{}]*\}", lambda found: found[0].translate(_HIDDEN), bare)
-    bare = bare.partition("(")[0].partition(" [")[0]
-    parts = bare.strip().split("::")
+    parts = _without_arguments(name).split("::")
     last = parts[-1]
     if last.startswith("operator"):
         kept = [_last_word(parts[-2])] if len(parts) > 1 else []
@@ -64,6 +59,20 @@ def short_name(name: str) -> str:
     else:
         short = _last_word(last)
     return short.translate(_SHOWN) or name
+
+
+def without_arguments(name: str) -> str:
+    """``void ns::kernel<float>(int)`` is ``void ns::kernel``."""
+    return _without_arguments(name).translate(_SHOWN) or name
+
+
+def _without_arguments(name: str) -> str:
+    """Brackets and colons that belong to the name itself are hidden."""
+    bare = name.replace("(anonymous namespace)", "(anonymous)").replace("(anonymous)::", "")
+    bare = _OPERATOR.sub(lambda found: "operator" + found[1].translate(_HIDDEN), bare)
+    bare = _without_template_arguments(bare)
+    bare = re.sub(r"\{[^{}]*\}", lambda found: found[0].translate(_HIDDEN), bare)
+    return bare.partition("(")[0].partition(" [")[0].strip()
 
 
 def _last_word(text: str) -> str:

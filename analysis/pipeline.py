@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from analysis import doctor, evidence, hotspots, measures, roofline, stalls
 from analysis.attribute import by_source
+from analysis.names import without_arguments
 from analysis.places import Sources, files_used, resolve
 from analysis.statements import LEAST_SHARE
 from analysis.types import Analysis, CodeCost, Kernel, KernelAnalysis, Launch, Measures, Profile
@@ -29,9 +30,10 @@ def analyse(
 ) -> Analysis:
     """Everything that ``profile`` says, with ``sources`` (path -> text) in front of the texts it brought itself.
 
-    ``kernels``: a regular expression; only kernels whose mangled, whole or short name it is found in are kept. Ranks,
-    shares and labels are those of the whole profile, weights those of the kernels kept. ``threshold``: share of the
-    cost that the hot kernels hold (Callgrind: of the cost of the functions in the sources, where they are known).
+    ``kernels``: a regular expression; only kernels whose name it is found in are kept. Arguments and template arguments
+    are no part of a name here, unless the expression holds ``<`` or is the whole name. Ranks, shares and labels are
+    those of the whole profile, weights those of the kernels kept. ``threshold``: share of the cost that the hot kernels
+    hold (Callgrind: of the cost of the functions in the sources, where they are known).
     Raises UserError when ``kernels`` is no regular expression.
     """
     chosen = _compiled(kernels)
@@ -104,7 +106,7 @@ def _totals(profile: Profile, gathered: Sequence[_Gathered]) -> dict[str, float]
 
 
 def _kept(kernels: Sequence[KernelAnalysis], chosen: re.Pattern[str]) -> tuple[KernelAnalysis, ...]:
-    kept = [each for each in kernels if any(map(chosen.search, _names(each.kernel)))]
+    kept = [each for each in kernels if _is_meant(each.kernel, chosen)]
     if len(kept) == len(kernels):
         return tuple(kept)
     weighed = evidence.offered(
@@ -115,5 +117,8 @@ def _kept(kernels: Sequence[KernelAnalysis], chosen: re.Pattern[str]) -> tuple[K
     )
 
 
-def _names(kernel: Kernel) -> tuple[str, str, str]:
-    return kernel.mangled, kernel.name, kernel.short_name
+def _is_meant(kernel: Kernel, chosen: re.Pattern[str]) -> bool:
+    """A kernel that another one's name stands in the template arguments of is not meant by that name."""
+    if chosen.pattern in (kernel.mangled, kernel.name):
+        return True
+    return bool(chosen.search(kernel.name if "<" in chosen.pattern else without_arguments(kernel.name)))

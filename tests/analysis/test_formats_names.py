@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.names import demangle, short_name, spoken, tidy
+from analysis.names import demangle, short_name, spoken, tidy, without_arguments
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,16 @@ def test_the_short_name_is_what_the_source_calls_it(name: str, short: str) -> No
 )
 def test_scopes_are_called_what_people_call_them(symbol: str, said: str) -> None:
     assert spoken(symbol) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "bare"),
+    [
+        ("void gather<Scatter<int>, true>(const float*)", "void gather"),
+        ("ns::Functor<int>::operator()(int) const", "ns::Functor::operator()"),
+        ("main", "main"),
+        ("", ""),
+    ],
+)
+def test_a_name_without_its_arguments(name: str, bare: str) -> None:
+    assert without_arguments(name) == bare
