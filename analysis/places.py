@@ -84,7 +84,7 @@ def resolve(given: Mapping[str, str], embedded: Mapping[str, str], used: Mapping
     problems += [
         f"The source given for {keys[path]} differs from the text inside the profile: lines may not agree."
         for path, text in embedded.items()
-        if path in keys and _lines(given[keys[path]]) != _lines(text)
+        if path in keys and _differ(given[keys[path]], text)
     ]
     texts = {**given, **{name: embedded[path] for path, name in own.items()}}
     return Sources(texts, {**keys, **own}, tuple(problems))
@@ -151,6 +151,14 @@ def _shortened(embedded: Mapping[str, str], taken: Mapping[str, str]) -> dict[st
 def _shown(text: str) -> str:
     """Bytes that are no UTF-8, and NUL, as replacement characters: databases refuse both."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
+def _differ(given: str, embedded: str) -> bool:
+    """Pages of text hold some lines of a file only and without what stands before them: empty lines say nothing."""
+    ours, theirs = _lines(given), _lines(embedded)
+    return len(theirs) > len(ours) or any(
+        line.strip() and line.strip() != own.strip() for own, line in zip(ours, theirs, strict=False)
+    )
 
 
 def _lines(text: str) -> list[str]:
