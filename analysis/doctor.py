@@ -230,17 +230,18 @@ def _on_tallies(analysis: Analysis) -> Iterator[DoctorNote]:
 
 
 def _on_samples(analysis: Analysis) -> Iterator[DoctorNote]:
+    hot = _hot(analysis)
     for each in analysis.kernels:
         stalled = sum(line.costs.get(STALLED_SAMPLES, 0) for line in each.measures.lines)
         if each.stalls and each.stalls.unit == SAMPLES and stalled < FEW_SAMPLES:
             yield DoctorNote(
-                "warning" if each.kernel.hot else "info",
+                "warning" if each in hot else "info",
                 "stalls",
                 f"{each.kernel.short_name}: only {stalled:,.0f} stalled samples: shares are not reliable.",
                 f"A larger input, or: {ncu(analysis, '--sampling-interval 0')}",
             )
         nowhere = sum(line.costs.get(STALLED_SAMPLES, 0) for line in each.measures.lines if line.file is None)
-        if each.kernel.hot and _placed(each) and nowhere > MUCH_UNPLACED * stalled:
+        if each in hot and _placed(each) and nowhere > MUCH_UNPLACED * stalled:
             yield DoctorNote(
                 "info",
                 "stalls",
@@ -258,7 +259,9 @@ def _on_samples(analysis: Analysis) -> Iterator[DoctorNote]:
 
 
 def _hot(analysis: Analysis) -> list[KernelAnalysis]:
-    return [each for each in analysis.kernels if each.kernel.hot]
+    """All of them when the profile has no times: then any may be hot."""
+    untimed = all(each.kernel.total_cost is None for each in analysis.kernels)
+    return [each for each in analysis.kernels if each.kernel.hot or untimed]
 
 
 def _placed(each: KernelAnalysis) -> bool:
