@@ -20,8 +20,10 @@ FORMATS: dict[str, str] = {
     "callgrind": "analysis.formats.callgrind",
     "sqlite": "analysis.formats.sqlite",
     "nsys_stats": "analysis.formats.nsys_stats",
+    "ncu_text": "analysis.formats.ncu_text",
 }
-HEAD_BYTES = 4096
+HEAD_BYTES = 65_536
+"""Enough to find the head of a table below what a program and its tools print before it."""
 NCU = "Upload the report that `ncu --set full --import-source yes -o report ./program` writes (report.ncu-rep)."
 CALLGRIND = "For a CPU program upload the file that `valgrind --tool=callgrind --cache-sim=yes ./program` writes."
 
@@ -35,8 +37,6 @@ _LOOKALIKES: tuple[tuple[bytes, str, str], ...] = (
     (rb"PK\x03\x04", "a zip archive", "Unpack it and upload the report that is in it."),
     (rb"NVIDIA Tegra Profiler Report", _NSYS, NSYS),
     (rb"\x7fELF", "a program (ELF), not a profile of it", f"{NCU} {CALLGRIND}"),
-    (rb"\s*==(PROF|ERROR|WARNING)==", "the console output of ncu", NCU),
-    (rb'\s*"(ID|Kernel Name|File Path)",', "a CSV table that ncu printed", NCU),
     (rb"[^\n]*,[^\n]*,", "a CSV table", f"{NCU} {CALLGRIND}"),
 )
 
