@@ -19,6 +19,8 @@ THIS_PROGRAM = (
     "Give --source the folder that this very program was built from;"
     " of files with one name, only those compiled into it."
 )
+AMD_TRACE = "For all of them: rocprofv3 --kernel-trace --output-format csv -- ./program"
+AMD_COUNTERS = "For counters (analyze --launches shows them): rocprofv3 --pmc SQ_WAVES SQ_INSTS_VALU -- ./program"
 MAIN = "main"
 OUT_OF_MAIN = "Move its loops into functions of their own and profile again: main stays as it is, whoever edits."
 LAUNCHES_EACH = 3
@@ -29,7 +31,7 @@ MISSES = ("D1mr", "D1mw", "DLmr", "DLmw")
 
 def examine(analysis: Analysis, sources: Sources, *, unlisted: int = 0) -> tuple[DoctorNote, ...]:
     """Notes on ``analysis``, the gravest first. ``unlisted``: how many functions are too cheap to be listed."""
-    specific = _on_callgrind if analysis.profile.cost_unit == "cycle" else _on_gpu
+    specific = _on_callgrind if analysis.profile.cost_unit == "cycle" else _on_amd if _is_amd(analysis) else _on_gpu
     notes = [*_on_any(analysis, sources, unlisted), *specific(analysis, sources)]
     return tuple(sorted(notes, key=lambda note: ("error", "warning", "info").index(note.severity)))
 
@@ -158,6 +160,21 @@ def _on_gpu(analysis: Analysis, sources: Sources) -> Iterator[DoctorNote]:
     yield from _on_work(analysis)
 
 
+def _is_amd(analysis: Analysis) -> bool:
+    return analysis.profile.format in ("rocprof", "rocpd")
+
+
+def _on_amd(analysis: Analysis, sources: Sources) -> Iterator[DoctorNote]:
+    if analysis.profile.tallies:
+        yield from _on_tallies(analysis)
+    else:
+        yield DoctorNote("info", "kernels", "Shares are among the launches whose counters were read.", AMD_TRACE)
+    yield DoctorNote("warning", "stalls", "Samples of AMD GPUs are not read: no stalls, no hot lines.", AMD_COUNTERS)
+    yield DoctorNote(
+        "warning", "roofline", "Counters of AMD GPUs are kept under their own names and make no roofline.", AMD_COUNTERS
+    )
+
+
 def _on_work(analysis: Analysis) -> Iterator[DoctorNote]:
     tensor = [each for each in _hot(analysis) if roofline.uses_tensor(each.measures.metrics)]
     if tensor:
@@ -217,7 +234,7 @@ def _on_tallies(analysis: Analysis) -> Iterator[DoctorNote]:
             "info",
             "kernels",
             f"Kernels ran on {len(by_device)} devices, and times are sums over them: {told}.",
-            "For one device: CUDA_VISIBLE_DEVICES=0 ./program, under the same profiler.",
+            "For one device alone: let the program see only that one, and profile again.",
         )
     unmeasured = [each for each in _hot(analysis) if not each.kernel.launches]
     if profile.launches and unmeasured:
@@ -225,7 +242,7 @@ def _on_tallies(analysis: Analysis) -> Iterator[DoctorNote]:
             "warning",
             "kernels",
             f"{_and(unmeasured)}: hot in the whole run, but not among the launches that were measured in depth.",
-            _ncu(unmeasured),
+            AMD_COUNTERS if _is_amd(analysis) else _ncu(unmeasured),
         )
 
 

@@ -20,6 +20,7 @@ FORMATS: dict[str, str] = {
     "callgrind": "analysis.formats.callgrind",
     "sqlite": "analysis.formats.sqlite",
     "nsys_stats": "analysis.formats.nsys_stats",
+    "rocprof": "analysis.formats.rocprof",
     "ncu_text": "analysis.formats.ncu_text",
 }
 HEAD_BYTES = 65_536

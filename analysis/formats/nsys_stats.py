@@ -7,21 +7,22 @@ its tallies have a median where nsys prints one, and no costs.
 
 from __future__ import annotations
 
-import csv
 import re
+from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 
+from analysis.formats.tallies import UNTIMED, encoding, table_rows, tally, untimed
+from analysis.formats.units import TIMES
 from analysis.names import short_name, tidy
 from analysis.types import Dim3, Profile, Tally
 from optimas_web.errors import UserError
 
 PRINT_AGAIN = "Print it again: nsys stats --report cuda_gpu_kern_sum --format csv report.nsys-rep"
-TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
-LONGEST_LINE = 2**20
+LARGEST = 2.0**62
 ALL_OF_IT = 97.0
 """Percent that the rows of a whole summary reach at least: each is rounded to a tenth."""
 NAMES = {
@@ -38,7 +39,7 @@ _HEAD = re.compile(
 
 
 def detect(head: bytes, name: str) -> bool:
-    return _HEAD.search(head.decode(_encoding(head), "replace")) is not None
+    return _HEAD.search(head.decode(encoding(head), "replace")) is not None
 
 
 def parse(path: Path) -> Profile:
@@ -46,17 +47,9 @@ def parse(path: Path) -> Profile:
 
     Raises UserError when there is no such table or a cell of it cannot be understood.
     """
-    with path.open("rb") as file:
-        encoding = _encoding(file.read(4))
     reader = _Reader(path.name)
-    with path.open(encoding=encoding, errors="replace", newline="") as file:
-        try:
-            for row in csv.reader(_lines(path.name, file)):
-                reader.read(row)
-        except csv.Error as error:
-            raise UserError(
-                f"{path.name}, row {reader.number + 1} is no row of a table: {error}.", PRINT_AGAIN
-            ) from error
+    for reader.number, row in table_rows(path, PRINT_AGAIN):
+        reader.read(row)
     best = reader.best()
     return Profile(
         format="nsys_stats",
@@ -71,17 +64,6 @@ def parse(path: Path) -> Profile:
     )
 
 
-def _encoding(head: bytes) -> str:
-    return "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-
-
-def _lines(name: str, file: Iterator[str]) -> Iterator[str]:
-    for number, line in enumerate(file, 1):
-        if len(line) > LONGEST_LINE:
-            raise UserError(f"{name}, line {number} is too long for a table of nsys.", PRINT_AGAIN)
-        yield line.replace("\0", "\ufffd")
-
-
 @dataclass(frozen=True, slots=True)
 class _Column:
     place: int
@@ -93,12 +75,12 @@ _Key = tuple[str, Dim3 | None, Dim3 | None, str | None]
 
 @dataclass
 class _Table:
-    """One table of kernels. ``costs``: of single launches, -1 where there is none."""
+    """One table of kernels. ``costs``: of single launches."""
 
     columns: Mapping[str, _Column]
     width: int
     summed: list[Tally] = field(default_factory=list)
-    costs: dict[_Key, list[float]] = field(default_factory=lambda: defaultdict(list))
+    costs: dict[_Key, array[int]] = field(default_factory=lambda: defaultdict(lambda: array("q")))
     percent: float = 0.0
 
     @property
@@ -112,9 +94,7 @@ class _Table:
     def tallies(self) -> Iterator[Tally]:
         yield from self.summed
         for (name, grid, block, device), costs in self.costs.items():
-            known = [cost for cost in costs if cost >= 0]
-            total = sum(known) if known else None
-            yield Tally(name, name, short_name(name), grid, block, device, len(costs), total, costs=known)
+            yield tally(name, name, costs, grid=grid, block=block, device=device)
 
 
 @dataclass
@@ -127,7 +107,6 @@ class _Reader:
     inside: bool = False
 
     def read(self, row: Sequence[str]) -> None:
-        self.number += 1
         columns = self._heading(row)
         if columns:
             self.tables.append(_Table(columns, len(row)))
@@ -162,7 +141,7 @@ class _Reader:
         if count is None or count != int(count) or count < 1:
             raise self._not_understood("Instances", self._text(row, "count"))
         self.tables[-1].percent += self._number(row, "percent") or 0.0
-        tally = Tally(
+        summed = Tally(
             mangled=name,
             name=name,
             short_name=short_name(name),
@@ -173,7 +152,7 @@ class _Reader:
             total=self._number(row, "total"),
             median=self._number(row, "median"),
         )
-        self.tables[-1].summed.append(tally)
+        self.tables[-1].summed.append(summed)
 
     def _launch(self, row: Sequence[str]) -> None:
         grid, block = (
@@ -181,7 +160,7 @@ class _Reader:
         )
         cost = self._number(row, "duration")
         key = tidy(self._text(row, "name")), grid, block, self._text(row, "device") or None
-        self.tables[-1].costs[key].append(-1.0 if cost is None else cost)
+        self.tables[-1].costs[key].append(UNTIMED if cost is None else round(cost))
 
     def best(self) -> _Table:
         """The most detailed table; they tell of the same launches. Raises UserError when there is none."""
@@ -194,6 +173,7 @@ class _Reader:
             yield f"The file holds {len(self.tables)} tables of kernels; the most detailed one is shown."
         if 0 < self.best().percent < ALL_OF_IT:
             yield f"The rows of the summary hold {self.best().percent:.0f} % of the time: the table is not whole."
+        yield from untimed(tuple(self.best().tallies()))
 
     def _text(self, row: Sequence[str], name: str) -> str:
         columns = self.tables[-1].columns
@@ -208,7 +188,7 @@ class _Reader:
             value = float(text) * self.tables[-1].columns[name].factor
         except ValueError:
             raise self._not_understood(name, text) from None
-        if not isfinite(value) or value < 0:
+        if not isfinite(value) or not 0 <= value < LARGEST:
             raise self._not_understood(name, text)
         return value
 

@@ -17,8 +17,9 @@ from optimas_web.errors import UserError
 MAGIC = b"SQLite format 3\x00"
 READERS: dict[str, str] = {
     "nsys": "analysis.formats.sqlite.nsys",
+    "rocpd": "analysis.formats.sqlite.rocpd",
 }
-EXPORT = "Upload what `nsys export --type sqlite report.nsys-rep` writes."
+EXPORT = "Upload what `nsys export --type sqlite report.nsys-rep` or rocprofv3 (rocpd) writes."
 
 
 class Reader(Protocol):

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from analysis.formats.sqlite.database import Database, Row, opened
+from analysis.formats.tallies import tally, untimed
 from analysis.names import demangle, short_name, tidy
 from analysis.types import Device, Dim3, Launch, LaunchDetail, Profile, Tally, Value
 from optimas_web.errors import UserError
@@ -73,7 +74,7 @@ def parse(database: Database) -> Profile:
         whole_run=not export.graphs,
         launches=(),
         command=_command(database.pairs("META_DATA_CAPTURE")),
-        warnings=tuple(export.warnings()),
+        warnings=(*export.warnings(), *untimed(tallies)),
         versions=_versions(export.facts),
         tallies=tallies,
         timeline=lambda: timeline(database.path),
@@ -91,10 +92,9 @@ def timeline(path: Path) -> Iterator[Launch]:
 
 @dataclass
 class _Export:
-    """An open export. ``untimed`` and ``used`` (devices) are known once the tallies are."""
+    """An open export. ``used``: launches a device, known once the tallies are."""
 
     database: Database
-    untimed: int = 0
     used: dict[object, int] = field(default_factory=dict)
     _names: dict[tuple[object, object], tuple[str, str]] = field(default_factory=dict)
 
@@ -130,21 +130,14 @@ class _Export:
             )
 
     def _tally(self, key: Row, costs: array[int]) -> Tally:
-        known = array("q", (cost for cost in costs if cost >= 0)) if min(costs) < 0 else costs
-        self.untimed += len(costs) - len(known)
         symbol, whole, device, grid, block = key
         self.used[device] = self.used.get(device, 0) + len(costs)
-        mangled, name = self._named(symbol, whole)
-        return Tally(
-            mangled=mangled,
-            name=name,
-            short_name=short_name(name),
+        return tally(
+            *self._named(symbol, whole),
+            costs,
             grid=_dim(grid, GRID),
             block=_dim(block, BLOCK),
             device=self._label(device),
-            count=len(costs),
-            total=float(sum(known)) if known else None,
-            costs=known,
             registers=_registers(block),
         )
 
@@ -213,8 +206,6 @@ class _Export:
                 f"{self.graphs:,} CUDA graph launches were captured as one each: the kernels in them are in no share."
                 f" To see them: {PER_NODE}"
             )
-        if self.untimed:
-            yield f"{self.untimed:,} launches have no valid times: they count as launches, not as 0 ns."
         if self.used and not _tables(self.database.tables, STRINGS):
             yield "The table of strings is missing: kernels have no names, only numbers."
 
