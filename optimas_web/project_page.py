@@ -109,11 +109,11 @@ def seen(request: HttpRequest, pk: int) -> Project:
 
 
 def shell(request: HttpRequest, found: Project, here: str) -> dict[str, Any]:
-    """What the three pages of a project share."""
+    """What the pages of a project share."""
     newest: Snapshot | None = found.snapshots.prefetch_related("workloads").order_by("-created").first()
-    counts = {"project": None, "profiles": rows.profiles_of(found, request.user).count()}
+    counts = {"project": None, "rules": None, "profiles": rows.profiles_of(found, request.user).count()}
     counts["versions"] = found.snapshots.count()
-    words = {"project": "Results and runs", "profiles": "Profiles", "versions": "Versions"}
+    words = {"project": "Results and runs", "profiles": "Profiles", "versions": "Versions", "rules": "Rules"}
     return {
         "project": found,
         "may_edit": may_edit(request.user, found),

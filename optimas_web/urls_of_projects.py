@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from optimas_web import project_page as page
+from optimas_web import project_rules
 from projects.urls import urlpatterns as way_in
 
 app_name = "projects"
@@ -18,5 +19,7 @@ urlpatterns = [
     path("<int:pk>/profiles/here/", page.profile_here, name="profile_here"),
     path("<int:pk>/profiles/<int:profile>/cancel/", page.cancel_profile, name="cancel_profile"),
     path("<int:pk>/versions/", page.versions, name="versions"),
+    path("<int:pk>/rules/", project_rules.rules, name="rules"),
+    path("<int:pk>/rules/set/", project_rules.set_rules, name="set_rules"),
     path("<int:pk>/versions/add/", page.add_version, name="add_version"),
 ]
