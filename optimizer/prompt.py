@@ -13,6 +13,7 @@ from analysis.types import SOURCE_KINDS, Analysis, Evidence, KernelAnalysis, Sou
 from optimas_web.errors import UserError
 from optimizer import excerpt, facts, guards, prompts
 from optimizer.excerpt import Part
+from optimizer.launches import launches
 from optimizer.regions import defined, regions
 from optimizer.types import Gate, Prompt, Region, Severity
 from projects.types import ToolchainName
@@ -249,7 +250,7 @@ def _text(frame: _Frame, shown: _Shown) -> str:
         fence=excerpt.fence(*code),
         code=code,
         evidence=[facts.evidence_line(item) for item in shown.evidence],
-        regions=[_region_line(region) for region in frame.regions],
+        regions=[*map(_region_line, frame.regions), *_launch_lines(frame)],
         rules=guards.words(frame.severities, words["targets"]),
         contract=json.dumps(prompts.contract(), separators=(",", ":")),
         example=json.dumps(example(frame.sources, frame.regions, shown.evidence), indent=1, ensure_ascii=False),
@@ -260,6 +261,17 @@ def _text(frame: _Frame, shown: _Shown) -> str:
 def _region_line(region: Region) -> str:
     why = "" if region.why == "selected" else ", a device function that they call"
     return f"{region.file}, lines {region.first} to {region.last}: {region.function}{why}"
+
+
+def _launch_lines(frame: _Frame) -> Iterator[str]:
+    """Launch configurations, where the project has opened them."""
+    if guards.severity("launches", frame.severities) != "off":
+        return
+    names = {each.kernel.short_name.split("::")[-1] for each in frame.kernels}
+    for file, text in sorted(frame.sources.items()):
+        for each in launches(text):
+            if each.name in names:
+                yield f"{file}, line {each.line}: what stands between <<< and >>> of {each.name}"
 
 
 def example(sources: Mapping[str, str], allowed: Sequence[Region], offered: Sequence[Evidence]) -> Mapping[str, object]:

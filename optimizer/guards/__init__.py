@@ -19,6 +19,7 @@ GUARDS: Mapping[str, str] = {
     "one_definition": "optimizer.guards.one_definition",
     "launch_bounds": "optimizer.guards.launch_bounds",
     "harness": "optimizer.guards.harness",
+    "launches": "optimizer.guards.launches",
     "escape": "optimizer.guards.escape",
     "precision": "optimizer.guards.precision",
     "placeholder": "optimizer.guards.placeholder",

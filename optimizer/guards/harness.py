@@ -12,6 +12,8 @@ from difflib import SequenceMatcher
 
 from analysis.source import functions
 from analysis.tokens import Token, code, words
+from optimizer.guards.launches import settled
+from optimizer.launches import launches
 from optimizer.reach import leading, used
 from optimizer.structure import Match, changed_files, matched, open_matches, original_line
 from optimizer.types import GuardContext, Severity, Violation
@@ -19,8 +21,8 @@ from optimizer.types import GuardContext, Severity, Violation
 RULE = "harness"
 DEFAULT: Severity = "block"
 WORDS = (
-    "Do not touch main, host code, timers, verification, input and output, launch configurations (<<<...>>>) or repeat "
-    "counts. Add or change no preprocessor line; only unroll pragmas are free."
+    "Do not touch main, host code, timers, verification, input and output or repeat counts. Start nothing more. Add or "
+    "change no preprocessor line; only unroll pragmas are free."
 )
 
 _FREE_PRAGMA = re.compile(r"^#pragma (?:(?:GCC |clang loop )?(?:no)?unroll\b|GCC ivdep$|omp simd\b)")
@@ -46,7 +48,7 @@ def check(before: Mapping[str, str], after: Mapping[str, str], context: GuardCon
         pairs = open_matches(old, new, file, context.regions)
         place = _placer(file, old, new)
         found += [place(*each) for each in _sequences(old, new)]
-        found += [place(*each) for each in _host_functions(old, new, pairs)]
+        found += [place(*each) for each in _host_functions(old, new, pairs, context)]
         found += [place(*each) for each in _declarations(old, new)]
         found += [place(*each) for each in _watched(old, new, pairs, paths)]
     return found
@@ -66,8 +68,8 @@ def _placer(file: str, before: str, after: str) -> Callable[[str, int, bool], Vi
 
 def _sequences(before: str, after: str) -> Iterator[Finding]:
     """Preprocessor lines and launches, in order."""
-    for what, reader in (("preprocessor line", _directives), ("launch configuration", _launches)):
-        old, new = reader(code(before)), reader(code(after))
+    for what, reader in (("preprocessor line", _directives), ("launch", _launches)):
+        old, new = reader(before), reader(after)
         matcher = SequenceMatcher(None, [text for text, _ in old], [text for text, _ in new], autojunk=False)
         for tag, i, _, k, m in matcher.get_opcodes():
             if tag == "insert":
@@ -77,29 +79,22 @@ def _sequences(before: str, after: str) -> Iterator[Finding]:
                 yield f"The {what} `{old[i][0]}` {to}", old[i][1], False
 
 
-def _directives(found: Sequence[Token]) -> list[tuple[str, int]]:
-    return [
-        (token.text, token.line) for token in found if token.kind == "directive" and not _FREE_PRAGMA.match(token.text)
-    ]
+def _directives(text: str) -> list[tuple[str, int]]:
+    found = (token for token in code(text) if token.kind == "directive" and not _FREE_PRAGMA.match(token.text))
+    return [(token.text, token.line) for token in found]
 
 
-def _launches(found: Sequence[Token]) -> list[tuple[str, int]]:
-    launches, start = [], -1
-    for position, token in enumerate(found):
-        if token.text == "<<<" and start < 0:
-            start = max(position - 1, 0)
-        elif token.text == ">>>" and start >= 0:
-            launches.append((" ".join(each.text for each in found[start : position + 1]), found[start].line))
-            start = -1
-    return launches
+def _launches(text: str) -> list[tuple[str, int]]:
+    return [(f"{each.name}<<<...>>>", each.line) for each in launches(text)]
 
 
-def _host_functions(before: str, after: str, open_: Sequence[Match]) -> Iterator[Finding]:
+def _host_functions(before: str, after: str, open_: Sequence[Match], context: GuardContext) -> Iterator[Finding]:
     free = {pair.before.start for pair in open_ if pair.before and pair.before.name != "main"}
     for old, new in ((pair.before, pair.after) for pair in matched(before, after)):
         if old is None or old.start in free or old.kind != "host":
             continue  # kernels and device functions outside the regions are the rule "region"
-        if new is None or words(before[old.start : old.end]) != words(after[new.start : new.end]):
+        had = settled(before[old.start : old.end], context)
+        if new is None or words(had) != words(settled(after[new.start : new.end], context)):
             yield f"{'' if old.name == 'main' else 'The host function '}{old.qualified} changes", old.first_line, False
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.align import Hunk, hunks
 from analysis.source import Function
+from optimizer.guards.launches import settled
 from optimizer.structure import Match, bracket_problem, changed_files, oddities, open_macros, open_matches, outside
 from optimizer.types import GuardContext, Region, Severity, Violation
 
@@ -31,7 +32,7 @@ def check(before: Mapping[str, str], after: Mapping[str, str], context: GuardCon
     for file in changed_files(before, after):
         pairs = open_matches(before[file], after[file], file, context.regions)
         unsure = list(_unsure(file, before[file], after[file], pairs, macros))
-        found += unsure or _moved(file, before[file], after[file], pairs, context.regions)
+        found += unsure or _moved(file, before[file], after[file], context)
     return found
 
 
@@ -64,12 +65,14 @@ def _reading(before: str, after: str, macros: frozenset[str]) -> str:
     return f"the edit adds {min(added)}" if added else bracket_problem(after)
 
 
-def _moved(file: str, before: str, after: str, pairs: Sequence[Match], regions: Sequence[Region]) -> list[Violation]:
+def _moved(file: str, before: str, after: str, context: GuardContext) -> list[Violation]:
+    before, after = settled(before, context), settled(after, context)
+    pairs = open_matches(before, after, file, context.regions)
     old = outside(before, [pair.before for pair in pairs if pair.before])
     new = outside(after, [pair.after for pair in pairs if pair.after])
     if old == new:
         return []
-    here = [region for region in regions if region.file == file]
+    here = [region for region in context.regions if region.file == file]
     changed = hunks(before, after)
     strays = [line for hunk in changed for line in _strays(hunk, here)]
     allowed = (

@@ -260,7 +260,7 @@ KINDS: Mapping[str, Kind] = {
              ("void multiply(", "void times(")),
     ),
     "harness": kind(
-        "harness",
+        "harness", "launches",
         cuda=(
             ("step < steps", "step < steps / 2"),
             ("seconds() - start", "0.001"),

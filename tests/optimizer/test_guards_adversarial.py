@@ -342,3 +342,21 @@ def test_a_warning_is_told_though_the_gate_is_passed(rowrank, judge) -> None:
     assert passed.reason.startswith(
         "No rule that blocks is broken. launch_bounds warns: The launch bounds of rank_rows"
     )
+
+
+CALL = "        rank_rows<<<rows, kThreads>>>(scores, labels, ranks, rows, cols);\n"
+
+
+def test_a_project_may_open_the_launch_configurations_and_nothing_else(rowrank, judge) -> None:
+    line = next(n for n, each in enumerate(rowrank["rowrank.cu"].split("\n"), 1) if f"{each}\n" == CALL)
+    wider, other = CALL.replace("kThreads", "2 * kThreads"), CALL.replace("ranks, rows", "ranks, cols")
+    assert {"launches", "region", "harness"} == broken(judge(rowrank, KERNEL, (line, line, wider)))
+    for severity in ("warn", "off"):
+        opened = {"launches": severity}
+        checked = judge(rowrank, KERNEL, (line, line, wider), severities=opened)
+        assert checked.passed, checked.violations
+        assert [each.rule for each in checked.violations] == (["launches"] if severity == "warn" else [])
+        assert {"region", "harness"} <= broken(judge(rowrank, KERNEL, (line, line, other), severities=opened))
+        assert {"region", "harness"} <= broken(judge(rowrank, ("fill_scores",), (line, line, wider), severities=opened))
+        twice = judge(rowrank, KERNEL, (line, line, CALL + CALL), severities=opened)
+        assert {"region", "harness"} <= broken(twice)

@@ -216,3 +216,13 @@ def test_a_log_without_the_word_error_keeps_its_end() -> None:
     assert log_excerpt(log).endswith("fatal: it stopped here")
     assert len(log_excerpt(log)) <= 8_000
     assert log_excerpt("short\n") == "short"
+
+
+def test_launches_that_a_project_opens_are_allowed_lines(analysis, sources) -> None:
+    allowed = "rowrank.cu, line 99: what stands between <<< and >>> of rank_rows"
+    opened = build(analysis, sources=sources, toolchain="cuda", kernels=["rank_rows"], severities={"launches": "off"})
+    assert allowed in opened.text.split("# Allowed lines")[1].split("# Rules")[0]
+    assert "line 96" not in opened.text
+    assert "Leave launch configurations" not in opened.text
+    closed = build(analysis, sources=sources, toolchain="cuda", kernels=["rank_rows"])
+    assert allowed not in closed.text and "Leave launch configurations" in closed.text
