@@ -6,15 +6,16 @@ import random
 import re
 import struct
 import tracemalloc
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from backports import zstd
 
 from analysis.formats import read
 from analysis.types import Place, Profile
 from optimas_web.errors import UserError
 from tests.analysis import ncu_writer
+from tests.analysis.damage import HOSTILE, everything, mutate, read_everything
 from tests.analysis.ncu_writer import CODE_AT, KERNEL, Metric, Report, default_metrics
 
 
@@ -206,7 +207,6 @@ def test_a_loop_of_inlined_rows_ends(tmp_path: Path) -> None:
         (b"\x1f\x8b\x08", "gzip"),
         (b"PK\x03\x04", "zip archive"),
         (b"NVIDIA Tegra Profiler Report 2025@2@1\n", "Nsight Systems"),
-        (b"SQLite format 3\0", "SQLite"),
         (b"\x7fELF\2\1\1", "a program (ELF)"),
         (b"a,b,c\n1,2,3\n", "a CSV table"),
         (b"\xef\xbb\xbfa,b,c\n", "a CSV table"),
@@ -241,7 +241,7 @@ def test_where_the_content_is_nothing_known_the_name_helps(
     with pytest.raises(UserError) as failure:
         read(tmp_path / name)
     assert failure.value.message.startswith(f"{name} is not a profile that can be read: it seems to be {seems}")
-    assert "ncu --set full" in failure.value.hint
+    assert ("nsys export" if name == "old.qdrep" else "ncu --set full") in failure.value.hint
 
 
 def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
@@ -278,50 +278,31 @@ def test_counts_that_promise_too_much_cost_nothing(tmp_path: Path) -> None:
 # --- fuzz -------------------------------------------------------------------------------------------
 
 
-def mutate(content: bytes, dice: random.Random) -> bytes:
-    """One to four wounds: a cut, flipped bits, overwritten, zeroed, inserted or removed bytes, huge lengths."""
-    data = bytearray(content)
-    for _ in range(dice.randint(1, 4)):
-        at = dice.randrange(len(data)) if data else 0
-        size = dice.choice((1, 2, 4, 8, 64))
-        wound = dice.randrange(8)
-        if wound == 0:
-            del data[at:]
-        elif wound == 1 and data:
-            data[at] ^= 1 << dice.randrange(8)
-        elif wound == 2:
-            data[at : at + size] = dice.randbytes(size)
-        elif wound == 3:
-            data[at : at + size] = bytes(size)
-        elif wound == 4:
-            data[at:at] = dice.randbytes(size)
-        elif wound == 5:
-            del data[at : at + size]
-        elif wound == 6:
-            data[at : at + size] = b"\xff" * size
-        else:
-            data[at : at + 4] = struct.pack("<I", dice.choice((0, 2**31, 2**32 - 1, len(data) * 2)))
-    return bytes(data)
-
-
-def read_everything(path: Path) -> int:
-    """Read a file and all its launches; returns how many. Only UserError may come out."""
-    try:
-        profile = read(path)
-    except UserError:
-        return 0
-    for launch in profile.launches:
-        with suppress(UserError):
-            launch.load()
-    return len(profile.launches)
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_no_damage_to_a_report_brings_out_anything_but_a_sentence(tmp_path: Path, seed: int) -> None:
-    whole = Report(launches=[default_metrics() for _ in range(2)]).write()
-    readable, peak = read_mutations(tmp_path / "report.ncu-rep", whole, random.Random(seed), 10)
-    assert 0 < readable < 20
-    assert peak < 4 * 2**20
+    readable, peak = read_mutations(tmp_path / "report.ncu-rep", everything(), random.Random(seed), 15)
+    assert 0 < readable < 30
+    assert peak < 8 * 2**20
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nor_does_damage_to_a_compressed_one(tmp_path: Path, seed: int) -> None:
+    packed = zstd.compress(everything())
+    dice = random.Random(seed)
+    for _ in range(10):
+        (tmp_path / "report.ncu-repz").write_bytes(mutate(packed, dice))
+        read_everything(tmp_path / "report.ncu-repz")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_report_costs_little_memory(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "report.ncu-rep"
+    path.write_bytes(HOSTILE[name]())
+    tracemalloc.start()
+    read_everything(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * 2**20
 
 
 @pytest.mark.parametrize("seed", range(4))

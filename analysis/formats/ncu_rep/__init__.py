@@ -97,17 +97,18 @@ class _Report:
 
     def launches(self) -> Iterator[Launch]:
         wanted = {number: name for number, name in enumerate(self.container.strings) if name in (DURATION, DROPPED)}
-        for index, span in enumerate(self.container.results):
-            try:
-                head = read_head(span.read(self.file), wanted)
-            except Damaged as damage:
-                self._note_damage(index, damage)
-                continue
-            if head.scope > LAUNCH_SCOPE:
-                self.container.other_results[SCOPES.get(head.scope, "other")] += 1
-                continue
-            self.heads.append(head)
-            yield self._launch(index, span, head)
+        with self.file.opened() as source:
+            for index, span in enumerate(self.container.results):
+                try:
+                    head = read_head(span.read(source), wanted)
+                except Damaged as damage:
+                    self._note_damage(index, damage)
+                    continue
+                if head.scope > LAUNCH_SCOPE:
+                    self.container.other_results[SCOPES.get(head.scope, "other")] += 1
+                    continue
+                self.heads.append(head)
+                yield self._launch(index, span, head)
         self._warn()
 
     def _note_damage(self, index: int, damage: Damaged) -> None:
@@ -160,7 +161,7 @@ def _load(
 ) -> LaunchDetail:
     """Decode one launch. Raises UserError when it is damaged beyond use."""
     try:
-        result = read_result(span.read(file), strings)
+        result = read_result(span.read_from(file), strings)
     except (Damaged, OSError) as damage:
         raise UserError(f"Launch {index} of {file.name} cannot be read: {damage}.", COPY_AGAIN) from damage
     located = locate(result, module, mangled)

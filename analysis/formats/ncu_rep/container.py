@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from analysis.formats.ncu_rep.file import ReportFile
+from analysis.formats.ncu_rep.file import ReportFile, Source
 from analysis.formats.ncu_rep.wire import Damaged, fields, integer, part, submessages, text
 
 MAGIC = b"NVR\0"
 KNOWN_VERSION = 7
 LONGEST_HEADER = 64 * 2**20
 MOST_MESSAGES = 200_000
+MOST_EMPTY_BLOCKS = 10_000
 MOST_STRINGS = 1_000_000
 OTHER_RESULTS = {7: "range", 8: "command list", 9: "graph"}
 """Block header field -> what its results are of, in the order of the payload. Each is of several kernels together."""
@@ -31,8 +32,12 @@ class Span:
     offset: int
     length: int
 
-    def read(self, file: ReportFile) -> memoryview:
-        return file.bytes_at(self.offset, self.length)
+    def read(self, source: Source) -> memoryview:
+        return source.bytes_at(self.offset, self.length)
+
+    def read_from(self, file: ReportFile) -> memoryview:
+        with file.opened() as source:
+            return self.read(source)
 
 
 @dataclass(slots=True)
@@ -47,6 +52,7 @@ class Container:
     other_results: Counter[str] = field(default_factory=Counter)
     strings: list[str] = field(default_factory=list)
     sessions: list[memoryview] = field(default_factory=list)
+    blocks: int = 0
     warnings: list[str] = field(default_factory=list)
 
 
@@ -64,22 +70,26 @@ def scan(file: ReportFile) -> Container:
     Raises Damaged when the file does not begin like a report.
     """
     container = Container(warnings=[f"Reading stopped early: {file.problem}."] if file.problem else [])
-    size = file.size()
-    position = _file_header(file, container)
-    try:
-        while position < size:
-            position = _block(file, position, size, container)
-    except Damaged as damage:
-        container.warnings.append(f"Reading stopped at byte {position} of {size}: {damage}.")
+    with file.opened() as source:
+        size = source.size()
+        position = _file_header(source, container)
+        try:
+            while position < size:
+                position = _block(source, position, size, container)
+                container.blocks += 1
+                if container.blocks > MOST_EMPTY_BLOCKS + len(container.results) + len(container.sources):
+                    raise Damaged(f"more than {MOST_EMPTY_BLOCKS} blocks without anything in them")
+        except Damaged as damage:
+            container.warnings.append(f"Reading stopped at byte {position} of {size}: {damage}.")
     return container
 
 
-def _file_header(file: ReportFile, container: Container) -> int:
-    if bytes(file.bytes_at(0, 4)) != MAGIC:
+def _file_header(source: Source, container: Container) -> int:
+    if bytes(source.bytes_at(0, 4)) != MAGIC:
         raise Damaged("it does not begin with NVR")
-    length = _length_at(file, 4)
+    length = _length_at(source, 4)
     version = 0
-    for number, raw in fields(file.bytes_at(8, min(length, LONGEST_HEADER))):
+    for number, raw in fields(source.bytes_at(8, min(length, LONGEST_HEADER))):
         if number == 1:
             version = integer(raw)
     if version != KNOWN_VERSION:
@@ -87,14 +97,14 @@ def _file_header(file: ReportFile, container: Container) -> int:
     return 8 + length
 
 
-def _block(file: ReportFile, position: int, size: int, container: Container) -> int:
+def _block(source: Source, position: int, size: int, container: Container) -> int:
     """Note the block at ``position``; returns the position after it."""
-    length = _length_at(file, position)
-    if length > LONGEST_HEADER:
+    length = _length_at(source, position)
+    if not 0 < length <= LONGEST_HEADER:
         raise Damaged(f"a block header of {length} bytes")
-    header = _block_header(file.bytes_at(position + 4, length), container)
+    header = _block_header(source.bytes_at(position + 4, length), container)
     start = position + 4 + length
-    _note_messages(file, start, min(start + header.payload, size), header, container)
+    _note_messages(source, start, min(start + header.payload, size), header, container)
     if start + header.payload > size:
         raise Damaged(f"the file is cut off: it ends {start + header.payload - size} bytes too early")
     return start + header.payload
@@ -130,8 +140,8 @@ def _merge_strings(strings: list[str], table: memoryview) -> None:
     strings.extend(found)
 
 
-def _note_messages(file: ReportFile, start: int, end: int, header: _Header, container: Container) -> None:
-    spans = _spans(file, start, end)
+def _note_messages(source: Source, start: int, end: int, header: _Header, container: Container) -> None:
+    spans = _spans(source, start, end)
     for wanted, kept in ((header.sources, container.sources), (header.results, container.results)):
         for _ in range(wanted):
             span = next(spans, None)
@@ -145,17 +155,17 @@ def _note_messages(file: ReportFile, start: int, end: int, header: _Header, cont
         container.other_results[kind] += sum(1 for _ in zip(range(promised), spans, strict=False))
 
 
-def _spans(file: ReportFile, start: int, end: int) -> Iterator[Span]:
+def _spans(source: Source, start: int, end: int) -> Iterator[Span]:
     """The messages of a payload that lie wholly before ``end``."""
     position = start
     while position + 4 <= end:
-        length = _length_at(file, position)
+        length = _length_at(source, position)
         if length == 0 or length > end - position - 4:
             return
         yield Span(position + 4, length)
         position += 4 + length
 
 
-def _length_at(file: ReportFile, offset: int) -> int:
-    value: int = struct.unpack("<I", file.bytes_at(offset, 4))[0]
+def _length_at(source: Source, offset: int) -> int:
+    value: int = struct.unpack("<I", source.bytes_at(offset, 4))[0]
     return value

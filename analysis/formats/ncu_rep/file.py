@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, Protocol
 
 from backports import zstd
 
@@ -15,6 +18,16 @@ LONGEST_MESSAGE = 512 * 2**20
 MOST_UNPACKED = 256 * 2**20
 _LARGEST_WINDOW = 27  # 128 MiB, the limit of the zstd command itself
 _CHUNK = 2**20
+
+
+class Source(Protocol):
+    """Bytes to read messages from."""
+
+    def size(self) -> int: ...
+
+    def bytes_at(self, offset: int, length: int) -> memoryview:
+        """Raises Damaged when there are not so many, before anything of that size is allocated."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +45,46 @@ class ReportFile:
     def name(self) -> str:
         return self.path.name
 
+    @contextmanager
+    def opened(self) -> Iterator[Source]:
+        if self.unpacked is not None:
+            yield _Unpacked(self.unpacked)
+            return
+        with self.path.open("rb") as file:
+            yield _Opened(file, self.path.stat().st_size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unpacked:
+    data: memoryview
+
     def size(self) -> int:
-        return self.path.stat().st_size if self.unpacked is None else len(self.unpacked)
+        return len(self.data)
 
     def bytes_at(self, offset: int, length: int) -> memoryview:
-        """Raises Damaged when the file does not have them, before anything of that size is allocated."""
-        if length > LONGEST_MESSAGE:
-            raise Damaged(f"a message of {length} bytes; at most {LONGEST_MESSAGE} are read")
-        if length > self.size() - offset:
-            raise Damaged("the file is cut off: it ends in the middle of a message")
-        if self.unpacked is not None:
-            return self.unpacked[offset : offset + length]
-        with self.path.open("rb") as file:
-            file.seek(offset)
-            return memoryview(file.read(length))
+        _check(offset, length, len(self.data))
+        return self.data[offset : offset + length]
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    file: BinaryIO
+    length: int
+
+    def size(self) -> int:
+        return self.length
+
+    def bytes_at(self, offset: int, length: int) -> memoryview:
+        _check(offset, length, self.length)
+        self.file.seek(offset)
+        return memoryview(self.file.read(length))
+
+
+def _check(offset: int, length: int, size: int) -> None:
+    if length > LONGEST_MESSAGE:
+        raise Damaged(f"a message of {length} bytes; at most {LONGEST_MESSAGE} are read")
+    if length > size - offset:
+        raise Damaged("the file is cut off: it ends in the middle of a message")
 
 
 def open_report(path: Path) -> ReportFile:
@@ -61,7 +100,7 @@ def open_report(path: Path) -> ReportFile:
         problem = "its zstd stream is cut off"
     except zstd.ZstdError as error:
         problem = f"its zstd stream is damaged: {error}"
-    return ReportFile(path, memoryview(bytes(unpacked)), problem)
+    return ReportFile(path, memoryview(unpacked), problem)
 
 
 def _unpack(path: Path, into: bytearray) -> None:

@@ -21,6 +21,7 @@ from analysis.formats.ncu_rep.wire import Damaged, fields, integer, part, submes
 from analysis.types import Place
 
 MOST_FUNCTIONS = 1_000_000
+MOST_DAMAGED = 20
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Module:
     def _cubin(self) -> Cubin | None:
         if self.code_span is None:
             return None
-        code = next(submessages(self.code_span.read(self.file), 4), None)
+        code = next(submessages(self.code_span.read_from(self.file), 4), None)
         return Cubin(code) if code else None
 
     @cached_property
@@ -75,16 +76,19 @@ class Modules:
 def read_modules(file: ReportFile, spans: Iterable[Span]) -> Modules:
     """Everything but the code itself, which stays in the file. Damaged messages are named in ``damaged``."""
     modules = Modules()
-    for number, span in enumerate(spans):
-        try:
-            _add(modules, file, span)
-        except Damaged as damage:
-            modules.damaged.append(f"module {number}: {damage}")
+    with file.opened() as source:
+        for number, span in enumerate(spans):
+            try:
+                _add(modules, file, span, span.read(source))
+            except Damaged as damage:
+                modules.damaged.append(f"module {number}: {damage}")
+            if len(modules.damaged) == MOST_DAMAGED:
+                modules.damaged.append(f"all modules after module {number}")
+                break
     return modules
 
 
-def _add(modules: Modules, file: ReportFile, span: Span) -> None:
-    message = span.read(file)
+def _add(modules: Modules, file: ReportFile, span: Span, message: memoryview) -> None:
     reference = next((integer(raw) for number, raw in fields(message) if number == 1), 0)
     module = modules.by_reference.setdefault(reference, Module(file))
     for number, raw in fields(message):

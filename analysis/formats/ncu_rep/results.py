@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from itertools import islice
 
 from analysis.formats.ncu_rep.instances import Instances, at_addresses, opening, pairs
 from analysis.formats.ncu_rep.rules import MOST_FINDINGS, read_nvtx, read_rule, read_section
@@ -130,8 +131,7 @@ def read_result(message: memoryview, strings: Sequence[str]) -> Result:
 
 
 def _add_findings(result: Result, message: memoryview) -> None:
-    if len(result.findings) < MOST_FINDINGS:
-        result.findings += read_rule(message)
+    result.findings += islice(read_rule(message), MOST_FINDINGS - len(result.findings))
 
 
 _OTHER_PARTS: Mapping[int, tuple[str, Callable[[Result, memoryview], None]]] = {
