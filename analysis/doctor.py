@@ -7,7 +7,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from analysis import roofline
+from analysis import findings, roofline
 from analysis.measures import STALLED_SAMPLES
 from analysis.places import Sources
 from analysis.stalls import SAMPLES
@@ -158,6 +158,20 @@ def _on_gpu(analysis: Analysis, sources: Sources) -> Iterator[DoctorNote]:
         )
     yield from _on_samples(analysis)
     yield from _on_work(analysis)
+    yield from _on_findings(analysis)
+
+
+def _on_findings(analysis: Analysis) -> Iterator[DoctorNote]:
+    for each in _hot(analysis):
+        reasons = [f"{finding.rule} ({reason})" for finding, reason in findings.dropped(each)]
+        if reasons:
+            yield DoctorNote(
+                "info",
+                "findings",
+                f"{each.kernel.short_name}: left out of the evidence, of what the profiler's rules say:"
+                f" {', '.join(dict.fromkeys(reasons))}.",
+                "Nothing to do: ncu shows them in full.",
+            )
 
 
 def _is_amd(analysis: Analysis) -> bool:

@@ -13,6 +13,7 @@ from analysis.types import (
     Device,
     DoctorNote,
     Evidence,
+    Finding,
     Kernel,
     KernelAnalysis,
     Launch,
@@ -161,6 +162,10 @@ def _launch(launch: Launch, profile: Profile) -> dict[str, object]:
         "block": launch.block,
         "duration_ns": launch.cost if profile.cost_unit == "ns" else None,
         "metrics": detail.metrics,
+        "opcodes": detail.opcodes,
+        "nvtx": detail.nvtx,
+        "sections": detail.sections,
+        "findings": [_finding(each) for each in detail.findings],
         "code": _code(detail.code),
     }
 
@@ -182,6 +187,18 @@ def _shapes(kernel: Kernel, profile: Profile) -> list[dict[str, object]]:
         }
         for tally in sorted(tallies, key=lambda tally: -(tally.total or 0.0))
     ]
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {
+        "rule": finding.rule,
+        "title": finding.title,
+        "kind": finding.kind,
+        "message": finding.message,
+        "speedup": finding.speedup,
+        "scope": finding.scope,
+        "section": finding.section,
+    }
 
 
 def _code(code: Sequence[CodeCost]) -> list[dict[str, object]]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import fsum
 
-from analysis import hotspots, roofline
+from analysis import findings, hotspots, roofline
 from analysis.measures import CYCLE_WEIGHTS, ESTIMATED_CYCLES
 from analysis.statements import ACHIEVED, Looked, drafts, noise_floor
 from analysis.types import Analysis, Evidence, Kernel, Measures, SourceKind
@@ -30,7 +30,7 @@ def collect(kernels: Sequence[Looked], totals: Mapping[str, float]) -> dict[str,
     numbers: Counter[SourceKind] = Counter()
     found: list[Evidence] = []
     for each in kernels:
-        for item in _weighed_within(each.analysis.kernel, drafts(each, totals)):
+        for item in _weighed_within(each.analysis.kernel, [*drafts(each, totals), *findings.drafts(each.analysis)]):
             numbers[item.kind] += 1
             found.append(replace(item, label=f"{LETTERS[item.kind]}{numbers[item.kind]}"))
     by_kernel: dict[str, list[Evidence]] = defaultdict(list)
@@ -96,6 +96,8 @@ def measure(
     if item.kind == "roofline":
         metrics = measures.metrics
         return roofline.achieved(metrics) if item.metric == ACHIEVED else roofline.bytes_moved(metrics)
+    if item.kind == "findings":
+        return measures.metrics.get(item.metric)
     return _on_lines(item, [measures], lines, found.measured)
 
 

@@ -14,13 +14,16 @@ from typing import TypeGuard
 from analysis.formats.callgrind import CYCLE_WEIGHTS
 from analysis.formats.callgrind import CYCLES as ESTIMATED_CYCLES
 from analysis.places import Sources
-from analysis.types import CodeCost, Launch, LaunchDetail, LineCost, Measures, Value
+from analysis.types import CodeCost, Finding, Launch, LaunchDetail, LineCost, Measures, Place, Value
 
 __all__ = ["CYCLE_WEIGHTS", "ESTIMATED_CYCLES", "gather", "medians", "total", "with_lines"]
 
 STALLED_SAMPLES = "stalled_samples"
 STALLED_CYCLES = "stalled_cycles"
 NOT_STALLED = ("selected", "not_selected")
+
+ADVICE = ("OPT", "WRN")
+"""Findings that ask for something to be done; the others inform."""
 
 _NO_COUNT = re.compile(r"derived__|memory_(access_)?(size_)?type")
 """Averages and categories at an instruction: they do not add up."""
@@ -44,6 +47,7 @@ def gather(launches: Iterable[Launch], wanted: Callable[[str], bool]) -> tuple[M
     per_launch: list[Mapping[str, float]] = []
     reported: list[int | None] = []
     intervals: list[float | None] = []
+    said: list[tuple[Finding, ...]] = []
     for launch in launches:
         detail = launch.load()
         intervals.append(_interval_cycles(detail.metrics))
@@ -51,6 +55,7 @@ def gather(launches: Iterable[Launch], wanted: Callable[[str], bool]) -> tuple[M
             {name: float(value) for name, value in detail.metrics.items() if wanted(name) and _is_number(value)}
         )
         reported.append(detail.samples_total)
+        said.append(detail.findings)
         _add(merged, detail, intervals[-1] or 0.0)
     code = tuple(merged.values()) if None not in intervals else _without_cycles(merged.values())
     measures = Measures(
@@ -58,19 +63,29 @@ def gather(launches: Iterable[Launch], wanted: Callable[[str], bool]) -> tuple[M
         metrics=medians(per_launch),
         samples=sum(each.costs.get("samples", 0) for each in code),
         samples_reported=sum(filter(None, reported)) if any(each is not None for each in reported) else None,
+        findings=_merged(said),
     )
     return measures, code
 
 
 def with_lines(measures: Measures, code: Iterable[CodeCost], sources: Sources) -> Measures:
-    """``measures`` with the costs of ``code`` by source line; each cost is counted at one line, or at none."""
+    """``measures`` with the costs of ``code`` by source line; each cost is counted at one line, or at none.
+
+    Lines that findings mark get our names of files; marks outside the sources are left out.
+    """
     lines: dict[tuple[str | None, int | None], dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for each in code:
         place = sources.place(each.places)
         at = lines[(place.file, place.line) if place else (None, None)]
         for event, count in each.costs.items():
             at[event] += count
-    return replace(measures, lines=tuple(LineCost(*key, dict(costs)) for key, costs in lines.items()))
+    found = tuple(replace(each, places=_own_places(each, sources)) for each in measures.findings)
+    return replace(measures, findings=found, lines=tuple(LineCost(*key, dict(costs)) for key, costs in lines.items()))
+
+
+def _own_places(finding: Finding, sources: Sources) -> tuple[Place, ...]:
+    placed = [Place(sources.keys[place.file], place.line) for place in finding.places if place.file in sources.keys]
+    return tuple(dict.fromkeys(placed))
 
 
 def medians(per_launch: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -117,3 +132,19 @@ def _with_derived(costs: Mapping[str, float], interval: float) -> dict[str, floa
 
 def _without_cycles(code: Iterable[CodeCost]) -> tuple[CodeCost, ...]:
     return tuple(replace(each, costs={k: n for k, n in each.costs.items() if k != STALLED_CYCLES}) for each in code)
+
+
+def _merged(launches: Iterable[Iterable[Finding]]) -> tuple[Finding, ...]:
+    """One finding for each rule and title over all launches of a kernel: first words, median estimate, all marks."""
+    alike: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for found in launches:
+        for each in found:
+            if each.kind in ADVICE:
+                alike[each.rule, each.title or each.message[:20]].append(each)
+    return tuple(_one(each) for each in alike.values())
+
+
+def _one(alike: list[Finding]) -> Finding:
+    estimates = [each.speedup for each in alike if each.speedup is not None]
+    places = dict.fromkeys(place for each in alike for place in each.places)
+    return replace(alike[0], speedup=median(estimates) if estimates else None, places=tuple(places))

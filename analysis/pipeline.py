@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analysis import doctor, evidence, hotspots, measures, roofline, stalls
+from analysis import doctor, evidence, findings, hotspots, measures, roofline, stalls
 from analysis.attribute import by_source
 from analysis.names import without_arguments
 from analysis.places import Sources, files_used, resolve
@@ -67,9 +67,13 @@ def _own(profile: Profile, sources: Sources) -> set[str] | None:
 def _gather(profile: Profile, threshold: float, among: Collection[str] | None = None) -> list[_Gathered]:
     launches = {launch.index: launch for launch in profile.launches}
     return [
-        _Gathered(kernel, *measures.gather(_launches(kernel, launches), roofline.wanted))
+        _Gathered(kernel, *measures.gather(_launches(kernel, launches), _wanted))
         for kernel in hotspots.rank(profile, threshold, among)
     ]
+
+
+def _wanted(metric: str) -> bool:
+    return roofline.wanted(metric) or findings.wanted(metric)
 
 
 def _launches(kernel: Kernel, launches: Mapping[int, Launch]) -> list[Launch]:

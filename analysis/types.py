@@ -233,7 +233,8 @@ class Measures:
     """A kernel's counts, small enough to keep.
 
     ``per_launch``: the metrics that the roofline and the samples need, one mapping a launch; ``metrics``: their
-    medians. ``samples``: found at instructions; ``samples_reported``: what the report says there are.
+    medians. ``samples``: found at instructions; ``samples_reported``: what the report says there are. ``findings``:
+    what the profiler's rules advise, one for each kind of advice over all launches.
     """
 
     per_launch: tuple[Mapping[str, float], ...] = ()
@@ -241,6 +242,7 @@ class Measures:
     lines: tuple[LineCost, ...] = ()
     samples: float = 0
     samples_reported: float | None = None
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

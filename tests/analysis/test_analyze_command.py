@@ -70,6 +70,11 @@ def test_launches_have_every_metric_and_all_code_in_base_units():
     assert second["metrics"]["gpu__time_duration.sum"] == 84352
     assert len(second["metrics"]) > 2000
     assert sum(code["costs"].get("samples", 0) for code in second["code"]) == 10344
+    assert second["opcodes"]["LDG"] > 0 and second["opcodes"]["EXIT"] > 0
+    assert sum(second["opcodes"].values()) == second["metrics"]["smsp__inst_executed.sum"]
+    assert "SourceCounters" in second["sections"] and second["nvtx"] == []
+    (uncoalesced,) = [each for each in second["findings"] if each["rule"] == "UncoalescedGlobalAccess"]
+    assert (uncoalesced["kind"], uncoalesced["scope"], round(uncoalesced["speedup"], 2)) == ("OPT", "global", 0.76)
 
 
 def test_a_callgrind_profile_as_a_document():
