@@ -1,7 +1,8 @@
 """Numbers with units, as profilers print them, brought to base units with exact factors.
 
 Base units are those of ``.ncu-rep`` reports: ns, Hz, byte, byte/s, %, and counts. Prefixes are decimal (32.77 Kbyte is
-32,770 byte), as ncu's own are. A unit that is not known is an error that names it: a factor is never guessed.
+32,770 byte), as ncu's own are; below a line too they multiply (``%/Kbyte``), since ncu divides the value by 1,000 and
+writes a K wherever the byte stands. A unit that is not known is an error that names it: a factor is never guessed.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def unit(printed: str) -> Unit:
     if under in TIMES:
         a_second = factor * Fraction(10**9, TIMES[under])
         return Unit("Hz" if base == "cycle" else f"{base}/s", a_second)
-    below, divisor = _atom(under, printed)
-    return Unit(f"{base}/{below}", factor / divisor)
+    below, scale = _atom(under, printed)
+    return Unit(f"{base}/{below}", factor * scale)
 
 
 def _atom(word: str, printed: str) -> tuple[str, Fraction]:

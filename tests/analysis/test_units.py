@@ -35,7 +35,7 @@ from analysis.formats.units import UnknownUnit, in_base, unit
         ("2.5", "sector/us", 2_500_000, "sector/s"),
         ("2.5", "sector/ns", 2_500_000_000, "sector/s"),
         ("2.5", "sector/ms", 2_500, "sector/s"),
-        ("3.1", "%/Kbyte", 0.0031, "%/byte"),
+        ("2.61", "%/Kbyte", 2_610, "%/byte"),
         ("0.5", "%/register", 0.5, "%/register"),
         ("24", "register/thread", 24, "register/thread"),
         ("1.79", "inst/cycle", 1.79, "inst/cycle"),

@@ -24,14 +24,17 @@ from analysis.types import Device, Launch, LaunchDetail, Profile
 from optimas_web.errors import UserError
 
 PRINT_AGAIN = "Print it again without a locale: LC_ALL=C ncu --import report.ncu-rep --csv --page raw > raw.csv"
+MOST_NULS = 0.01
+"""More of them are in no text, whatever some of its lines look like."""
 _SIGNS = re.compile(
     r"^==(PROF|ERROR|WARNING)== "
     r"|^\"?ID\"?[,;\t]\"?Process ID|^[^\n]*\"?Process ID\"?[,;\t][^\n]*\"?Kernel Name\"?[,;\t]"
     r"|^[^\n]*\"?Kernel Name\"?[,;\t][^\n]*(\"?Metric Name\"?[,;\t]|__)"
-    r"|^\"(Kernel Name|File Path)\"[,;\t]|^(Kernel Name|File Path)[,;\t][^\n]*\n(Address|Function Name|#)[,;\t]"
-    r"|^\"?(#\"?[,;\t]\"?)?(Address|Line No)\"?[,;\t]\"?Source\"?[,;\t]"
+    r"|^\"(Kernel Name|File Path|File Name)\"[,;\t]"
+    r"|^(Kernel Name|File Path|File Name)[,;\t][^\n]*\n(Address|Function Name|Line No|#)[,;\t]"
+    r"|^\"?(#\"?[,;\t]\"?)?(Address|Line No)\"?[,;\t]\"?Source\"?([,;\t]|$)"
     r"|^\"?(Session|Launch|Device) Attribute\"?,"
-    r"|^ {1,4}\S[^\n]*, Context \d+, Stream \d+",
+    r"|^ {1,4}\S[^\n]*, (Context \d+, Stream \d+|Device \d+, CC \d)",
     re.MULTILINE,
 )
 _DISPLAY_NAME = "device__attribute_display_name"
@@ -40,7 +43,7 @@ _ATTRIBUTE = "device__attribute_"
 
 def detect(head: bytes, name: str) -> bool:
     codec = codec_of(head)
-    if b"\0" in head and codec == "utf-8":
+    if codec == "utf-8" and head.count(0) > len(head) * MOST_NULS:
         return False
     return _SIGNS.search(decoded(head, codec).replace("\r\n", "\n")) is not None
 
@@ -66,7 +69,7 @@ def parse(path: Path) -> Profile:
         format="ncu_text",
         tool="Nsight Compute",
         device=_device(found, launches[0]),
-        clocks_locked=None,
+        clocks_locked=found.clocks_locked,
         cost_unit="ns",
         whole_run=False,
         launches=launches,

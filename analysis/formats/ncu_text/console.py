@@ -5,21 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from analysis.formats.ncu_text.labels import metric_name, section_id
 from analysis.formats.ncu_text.launches import DURATION, Detail, Found, Key, Printed, Scan, capability, dim3
 from analysis.formats.ncu_text.lines import Row
 from analysis.formats.ncu_text.numbers import whole
-from analysis.formats.ncu_text.tables import PERCENT, VALUES, finding, invocations, known_unit, put, unit_or_none
+from analysis.formats.ncu_text.tables import VALUES, finding, invocations, known_unit, put, unit_or_none
+from analysis.formats.units import Unit
 
-# The name holds commas and parentheses, so the line is read from its right end. Before 2022 a date stood for the sizes.
+TITLE = "Metric Name"
+# The name holds commas and parentheses, so the line is read from its right end. Before 2022 a date stood for the sizes;
+# a summary has no context and no stream.
 _LAUNCH = re.compile(
     r"\s{1,4}(?P<name>\S.*?)"
     r"(?: (?P<grid>\(\d+, ?\d+, ?\d+\))x(?P<block>\(\d+, ?\d+, ?\d+\))|, \d{4}-\w{3}-\d\d [\d:]{8})?"
-    r", Context \d+, Stream \d+(?:, Device (?P<device>\d+), CC (?P<capability>\d+\.\d+))?"
+    r"(?:, Context \d+)?(?:, Stream \d+)?(?:, Device (?P<device>\d+), CC (?P<capability>\d+\.\d+))?"
     r"(?:, Invocations (?P<count>[\d.,]+))?\s*"
 )
+_MARKS = (", Context ", ", Device ")
+_CLOCKS = "Data collection happened without fixed GPU frequencies"
+_NO_ITEM = ("Peak Work", "Peak Traffic", "Achieved Work", "Achieved Traffic", "Table Description", TITLE)
 _SECTION = re.compile(r"\s+Section: (.*?)\s*")
 _DASHES = re.compile(r"\s*-{3,}(?: -{3,})+\s*")
 _ADVICE = re.compile(r" {2,6}(INF|OPT|WRN|ERR) {1,4}(\S.*)")
@@ -28,10 +35,16 @@ _INDENTED = " " * 6
 
 
 class Value(NamedTuple):
+    """``item``: the table or chart within the section, with ``--print-details all``."""
+
     section: str
+    item: str
     label: str
     unit: str
     cell: str
+
+    def metric(self, of: Unit | None) -> str:
+        return metric_name(self.section, self.item, self.label, of.base if of else "")
 
 
 class Advice(NamedTuple):
@@ -42,11 +55,16 @@ class Advice(NamedTuple):
 
 @dataclass(slots=True)
 class Sections:
-    """The lines below a launch, one after another. ``edges``: where the columns of the open table begin."""
+    """The lines below a launch, one after another. ``edges``: where the columns of the open table begin.
+
+    The titles of a table stand between two rules, or, on the page ``raw``, above the only one.
+    """
 
     section: str = ""
+    item: str = ""
     edges: list[int] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
+    before: str = ""
     kind: str = ""
     text: list[str] = field(default_factory=list)
 
@@ -56,31 +74,42 @@ class Sections:
             return
         yield from self.end()
         if section := _SECTION.fullmatch(line):
-            self.section, self.edges = section[1], []
+            self.section, self.item, self.edges = section[1], "", []
         elif _DASHES.fullmatch(line):
-            self.edges = [found.start() for found in re.finditer("-+", line)]
+            self._rule(line)
         elif advice := _ADVICE.fullmatch(line):
             self.kind, self.text = advice[1], [advice[2].strip()]
         elif not line.strip():
             self.edges = []
         elif self.edges:
             yield from self._table_row(line)
+        elif not line.lstrip().startswith(_NO_ITEM):
+            self.item = line.strip().removeprefix("Table Name : ")
+        self.before = line
 
     def end(self) -> Iterator[Advice]:
         if self.text:
             yield Advice(self.section, self.kind, " ".join(self.text))
         self.text = []
 
+    def _rule(self, line: str) -> None:
+        begins = not self.edges
+        self.edges = [found.start() for found in re.finditer("-+", line)]
+        if begins:
+            self.titles = self._cells(self.before) if self.before.lstrip().startswith(TITLE) else []
+
+    def _cells(self, line: str) -> list[str]:
+        return [line[start:end].strip() for start, end in pairwise([0, *self.edges[1:], None])]
+
     def _table_row(self, line: str) -> Iterator[Value]:
-        bounds = [*self.edges[1:], None]
-        cells = [line[start:end].strip() for start, end in zip([0, *self.edges[1:]], bounds, strict=True)]
-        if cells[0] == "Metric Name":
+        cells = self._cells(line)
+        if cells[0] == TITLE:
             self.titles = cells
             return
         named = dict(zip(self.titles, cells, strict=False))
         value = next((named[title] for title in VALUES if title in named), None)
         if value is not None and cells[0]:
-            yield Value(self.section, cells[0], named.get("Metric Unit", ""), value)
+            yield Value(self.section, self.item, cells[0], named.get("Metric Unit", ""), value)
 
 
 @dataclass(slots=True)
@@ -98,6 +127,8 @@ class Console:
         if self.found is None or not _below(row.text):
             return False
         self.found.extend(self, row, goes_on=True)
+        if _CLOCKS in row.text:
+            self.scan.clocks_locked = False
         for each in self.sections.read(row.text):
             if isinstance(each, Value):
                 self._note(self.found, each, row.number)
@@ -126,7 +157,7 @@ class Console:
 
     def _note(self, found: Found, value: Value, number: int) -> None:
         of = unit_or_none(value.unit)
-        metric = metric_name(value.section, "", value.label, of.base if of else "")
+        metric = value.metric(of)
         if of is None:
             known_unit(self.scan, value.unit, metric, number)
         self.scan.numbers.look(value.cell, of is not None and whole(metric, of))
@@ -135,7 +166,7 @@ class Console:
 
 
 def launch_line(text: str) -> re.Match[str] | None:
-    return _LAUNCH.fullmatch(text) if ", Context " in text else None
+    return _LAUNCH.fullmatch(text) if any(mark in text for mark in _MARKS) else None
 
 
 def _below(text: str) -> bool:
@@ -145,10 +176,9 @@ def _below(text: str) -> bool:
 def _add(detail: Detail, each: Value | Advice) -> None:
     if isinstance(each, Value):
         of = unit_or_none(each.unit)
-        put(detail, metric_name(each.section, "", each.label, of.base if of else ""), each.cell, of)
+        put(detail, each.metric(of), each.cell, of)
         return
     said = _SPEEDUP.match(each.text)
     scope = ("local" if said[1] else "global") if said else ""
-    percent = detail.numbers.number(said[2], PERCENT) if said else None
     text = each.text[said.end() :] if said else each.text
-    detail.findings.append(finding("", each.kind, text, section_id(each.section), scope, percent))
+    detail.findings.append(finding("", each.kind, text, section_id(each.section), scope, said[2] if said else ""))

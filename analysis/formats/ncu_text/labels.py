@@ -22,6 +22,8 @@ _SECTIONS = {
     "GPU Speed Of Light": SOL,
     "Compute Workload Analysis": COMPUTE,
     "Memory Workload Analysis": MEMORY,
+    "Memory Workload Analysis Chart": f"{MEMORY}_Chart",
+    "Memory Workload Analysis Tables": f"{MEMORY}_Tables",
     "Scheduler Statistics": SCHEDULER,
     "Warp State Statistics": WARPS,
     "Instruction Statistics": INSTRUCTIONS,
@@ -31,6 +33,8 @@ _SECTIONS = {
     "GPU and Memory Workload Distribution": WORKLOAD,
     "GPU Speed Of Light Roofline Chart": ROOFLINE,
 }
+CHOSEN_BY_NAME = "Command line profiler metrics"
+"""The section of what ``--metrics`` asked for: its labels are names."""
 _ELAPSED, _ACTIVE = ".avg.pct_of_peak_sustained_elapsed", ".avg.pct_of_peak_sustained_active"
 _METRICS: dict[str, dict[str, str]] = {
     SOL: {
@@ -150,7 +154,7 @@ def metric_name(section: str, item: str, label: str, base: str) -> str:
     """
     if both := _BOTH.fullmatch(label):
         return both[1]
-    if re.match(r"\w+__\w", label):
+    if section in ("", CHOSEN_BY_NAME) or re.match(r"[\w.]+__\w", label):
         return label
     found = _metric(section_id(section), item, label)
     if found and (base == "%") == bool(re.search(r"pct(_|$)", found)):

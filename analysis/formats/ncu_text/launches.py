@@ -111,6 +111,7 @@ class Scan:
     found: list[Found] = field(default_factory=list)
     by_key: dict[Key, Found] = field(default_factory=dict)
     sources: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    clocks_locked: bool | None = None
     devices: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
     foreign: int = 0
@@ -181,6 +182,7 @@ class Columns:
     def cut_short(self, row: Row) -> bool:
         """Whether it begins as a row of a launch does, and ends too early."""
         begun = self.at.get(ID) == 0 and len(row.cells) > self.at[NAME] and row.cells[0].isdecimal()
+        begun = begun and (self.cell(row, PROCESS).isdecimal() or PROCESS not in self.at)
         return begun and row.text.startswith('"') == self.quoted and bool(row.cells[self.at[NAME]].strip())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.formats.ncu_text.launches import Scan
+from analysis.formats.ncu_text.launches import SOURCE, Scan
 from analysis.formats.ncu_text.scan import SETTINGS
 from optimas_web.errors import UserError
 
@@ -44,6 +44,11 @@ def without_launches(scan: Scan) -> UserError:
             return UserError(f"{scan.file} holds messages and no launch: {sentence}.", remedy)
     if left_out := next(iter(scan.warnings), ""):
         return UserError(f"{scan.file} holds no launch that can be read. {left_out}", PROFILE_AGAIN)
+    if scan.pages == {SOURCE}:
+        return UserError(
+            f"{scan.file} holds the text of sources and no counts.",
+            "Print the counts: ncu --import report.ncu-rep --csv --page source --print-source cuda,sass > source.csv",
+        )
     pages = sorted(scan.pages - {SETTINGS})
     if pages:
         sentence = f"{scan.file} holds the head of ncu's {pages[0]} page and nothing below it: no kernel was profiled."

@@ -1,6 +1,7 @@
 """Numbers as the locale of the profiling shell prints them: ``1,408.5``, ``1.408,5``, ``1 408,5``, ``1408.5``.
 
-One file has one locale. It is told by the first number that only one locale can have written: one with both signs
+One file has one locale, except for what ncu prints with a point in every locale: numbers with six decimals on the raw
+page, and speed-ups. The locale is told by the first number that only one locale can have written: one with both signs
 (the last is the decimal sign), one with a sign that comes again (it stands between thousands), or one whose digits
 after the sign are not three. ``1,408`` alone could be both: it is settled by counts, which have no decimals.
 """
@@ -18,6 +19,9 @@ MISSING = frozenset(
 )
 _THIN = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'\u2019](?=\d{3}(?!\d))")
 _INSTANCES = re.compile(r"\s+\(.*;.*\)$")
+_IN_ANY_LOCALE = re.compile(r"[+-]?\d+\.\d{6}")
+_CUT_OFF = re.compile(r"(?=.*[.,])[+-]?[\d.,]{15,}")
+"""The console cuts numbers to the width of their column."""
 _BOTH_WAYS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 _SHAPES = {
     point: re.compile(
@@ -46,6 +50,8 @@ class Numbers:
         if self.decimal is not None or not ("," in cell or "." in cell):
             return
         text = _THIN.sub("", cell.strip())
+        if _IN_ANY_LOCALE.fullmatch(text):
+            return
         if _BOTH_WAYS.fullmatch(text):
             if counted:
                 self.decimal = "." if "," in text else ","
@@ -69,7 +75,7 @@ class Numbers:
             digits = self._plain(_THIN.sub("", _INSTANCES.sub("", text)))
         if digits is not None:
             return in_base(digits, unit)
-        if unit.base:
+        if unit.base or _CUT_OFF.fullmatch(text):
             raise ValueError(f"{text!r} is no number")
         return text
 
@@ -82,6 +88,6 @@ class Numbers:
         return float(value) if isinstance(value, int | float) else None
 
     def _plain(self, text: str) -> str | None:
-        if self.decimal == ",":
+        if self.decimal == "," and not _IN_ANY_LOCALE.fullmatch(text):
             return text.replace(".", "").replace(",", ".") if _COMMA.fullmatch(text) else None
         return text.replace(",", "") if _POINT.fullmatch(text) else None

@@ -7,14 +7,14 @@ import re
 from analysis.formats.ncu_text.console import Console, launch_line
 from analysis.formats.ncu_text.launches import ID, NAME, Columns, Page, Scan
 from analysis.formats.ncu_text.lines import Row, Rows, Text, cells
-from analysis.formats.ncu_text.source import FILE, KERNEL, Layout, Source
+from analysis.formats.ncu_text.source import FILES, KERNEL, Layout, Source
 from analysis.formats.ncu_text.tables import VALUES, Long, Wide
 from optimas_web.errors import UserError
 
 DELIMITERS = ",;\t"
 MOST_MESSAGES = 200
 SETTINGS = "settings"
-_HEADER_WORDS = (NAME, FILE, "Address", "Line No", "Metric Name")
+_HEADER_WORDS = (NAME, *FILES, "Address", "Line No", "Metric Name")
 _SETTINGS = re.compile(r'"?(Session|Launch|Device) Attribute"?,')
 _PROCESS = re.compile(r"\[\d+\] .+@\S+\s*")
 MESSAGE = re.compile(r"==(PROF|ERROR|WARNING)==\s*(.*)")
@@ -65,7 +65,7 @@ def open_page(found: Scan, row: Row) -> Page | None:
 
 
 def _table(found: Scan, header: list[str], row: Row, delimiter: str) -> Page | None:
-    if header[0] in (KERNEL, FILE) and 2 <= len(header) <= 3 and "Metric Name" not in header:
+    if header[0] in (KERNEL, *FILES) and 2 <= len(header) <= 3 and "Metric Name" not in header:
         return _begun(Source(found, delimiter), row._replace(cells=header))
     if Layout.of(header):
         return _begun(Source(found, delimiter), row._replace(cells=header))

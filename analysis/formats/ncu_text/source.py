@@ -20,8 +20,9 @@ from analysis.formats.ncu_text.numbers import Numbers
 from analysis.formats.units import unit
 from analysis.types import CodeCost, Place
 
-KERNEL, FILE, FUNCTION, LINE, ADDRESS, TEXT = (
-    "Kernel Name", "File Path", "Function Name", "Line No", "Address", "Source",
+FILES = ("File Path", "File Name")
+KERNEL, FUNCTION, LINE, ADDRESS, TEXT = (
+    "Kernel Name", "Function Name", "Line No", "Address", "Source",
 )  # fmt: skip
 UNNAMED = "unnamed kernel"
 LAST_LINE = 1_000_000
@@ -95,7 +96,7 @@ class Source:
 
     def take(self, row: Row) -> bool:
         first = row.cells[0].strip() if row.cells else ""
-        if first == FILE and len(row.cells) > 1:
+        if first in FILES and len(row.cells) > 1:
             self.file, self.heading = row.cells[1].strip(), row  # of which launch, the next row tells
             return True
         if first in (KERNEL, FUNCTION) and len(row.cells) > 1:
@@ -130,7 +131,7 @@ class Source:
         for number, name in self.layout.costs if self.scan.numbers.decimal is None else ():
             if number < len(row.cells):
                 self.scan.numbers.look(row.cells[number], not name.startswith("derived__"))
-        self.block.rows += 1
+        self.block.rows += bool(self.layout.costs)
         return True
 
     def finish(self) -> None:
@@ -188,7 +189,7 @@ class _Listing:
 
     def read(self, cells: Sequence[str]) -> None:
         first = cells[0].strip() if cells else ""
-        if first == FILE and len(cells) > 1:
+        if first in FILES and len(cells) > 1:
             self.file, self.place = cells[1].strip(), None
         elif first in (KERNEL, FUNCTION) and len(cells) > 1:
             self.function = names(cells[1].strip())[0]

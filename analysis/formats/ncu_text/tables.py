@@ -10,7 +10,7 @@ from analysis.formats.ncu_text import unitless
 from analysis.formats.ncu_text.labels import metric_name
 from analysis.formats.ncu_text.launches import DETAILS, DURATION, ID, RAW, Columns, Detail, Found, Key, Printed, Scan
 from analysis.formats.ncu_text.lines import Row
-from analysis.formats.ncu_text.numbers import whole
+from analysis.formats.ncu_text.numbers import Numbers, whole
 from analysis.formats.units import Unit, UnknownUnit, unit
 from analysis.types import Finding
 
@@ -193,7 +193,7 @@ class Long:
             if self.columns.key(row) != key:
                 continue
             if self._is_rule(row):
-                detail.findings.append(self._finding(row, detail))
+                detail.findings.append(self._finding(row))
             elif self._is_metric(row):
                 kind = self._kind(row)
                 put(detail, kind.metric, row.cells[self.value], kind.of)
@@ -225,7 +225,7 @@ class Long:
         if "Invocations" in self.columns.at:
             found.count = invocations(self.columns.cell(row, "Invocations"))
 
-    def _finding(self, row: Row, detail: Detail) -> Finding:
+    def _finding(self, row: Row) -> Finding:
         rule, kind, message, section, scope, speedup = (
             self.columns.cell(row, name)
             for name in (
@@ -233,11 +233,13 @@ class Long:
                 "Estimated Speedup",
             )
         )  # fmt: skip
-        return finding(rule, kind, message, section, scope, detail.numbers.number(speedup, PERCENT))
+        return finding(rule, kind, message, section, scope, speedup)
 
 
-def finding(rule: str, kind: str, message: str, section: str, scope: str, percent: float | None) -> Finding:
-    share = percent / 100 if percent is not None else None
+def finding(rule: str, kind: str, message: str, section: str, scope: str, percent: str) -> Finding:
+    """``percent``: the speed-up, which ncu prints with a point in every locale."""
+    told = Numbers(".").number(percent, PERCENT)
+    share = told / 100 if told is not None else None
     if scope == "local":
         return Finding(rule, kind, message, share, section, "local")
     return Finding(rule, kind, message, share, section, "global" if scope == "global" else None)
