@@ -12,7 +12,18 @@ from analysis.charts import kernel_bars
 from analysis.charts.chart import Chart, Mark, Omitted, percent
 from analysis.remedies import Remedy, counted, remedies
 from analysis.stalls import CYCLE_ESTIMATE
-from analysis.types import Analysis, Bound, CostUnit, Evidence, Kernel, KernelAnalysis, RooflinePoint, StallLine
+from analysis.statements import MEASURED_IN
+from analysis.types import (
+    Analysis,
+    Bound,
+    CostUnit,
+    Evidence,
+    Kernel,
+    KernelAnalysis,
+    Profile,
+    RooflinePoint,
+    StallLine,
+)
 
 CARDS = 6
 LINES = 6
@@ -33,6 +44,7 @@ CHOSEN: dict[CostUnit, str] = {
     "ns": "the fewest that hold 80 % of the time",
     "cycle": "the fewest of your sources that hold 80 % of what these cost",
 }
+TIME_LINES = ("nsys_sqlite", "nsys_stats", "rocprof", "rocpd")
 METRICS: dict[CostUnit, str] = {
     "ns": "gpu__time_duration.sum",
     "cycle": "Ir and cache misses, weighted as Callgrind's own cycle estimation",
@@ -159,10 +171,17 @@ def page(analysis: Analysis, asked: int | None, link: Link) -> ProfilePage:
         cards=tuple(card(by_rank[rank], link) for rank in ranks),
         rows=tuple(row(each, link) for each in analysis.kernels),
         total_cost=sum(each.kernel.total_cost or 0.0 for each in analysis.kernels),
-        metric=METRICS[analysis.profile.cost_unit],
+        metric=metric(analysis.profile),
         doctor=remedies(analysis.doctor),
         doctor_words=counted(analysis.doctor),
     )
+
+
+def metric(profile: Profile) -> str:
+    """What costs were read from. Times of a whole run are from a time line, whatever else was measured."""
+    if profile.cost_unit == "ns" and (profile.whole_run or profile.format in TIME_LINES):
+        return "start and end of every launch in the time line"
+    return METRICS[profile.cost_unit]
 
 
 def bars(chart: Chart, kernels: Sequence[Kernel]) -> tuple[KernelBar, ...]:
@@ -324,7 +343,8 @@ def _line(kernel: Kernel, line: StallLine, most: float, link: Link) -> LineRow:
 
 
 def _evidence(kernel: Kernel, item: Evidence, link: Link) -> EvidenceRow:
-    launches = f"{kernel.launch_count} of {kernel.short_name}"
+    # where only some of its launches were measured, the statement tells how many
+    launches = "" if MEASURED_IN in item.statement else f"{kernel.launch_count} of {kernel.short_name}"
     url = link(kernel.rank, item.file, item.lines[0]) if item.file and item.lines else ""
     return EvidenceRow(item, launches, url)
 

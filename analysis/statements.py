@@ -19,6 +19,7 @@ FEW_SAMPLES = 100
 LEAST_SHARE = 0.001
 """Functions of a whole run that cost less than this are no evidence, and not listed when they are not the user's."""
 LEAST_NOISE = 0.01
+MEASURED_IN = "Measured in"
 ACHIEVED = "achieved_over_roof"
 
 
@@ -175,7 +176,7 @@ def _measured(kernel: Kernel) -> str:
     """Where shares are of the whole run and only some launches were measured in depth: how many."""
     if not 0 < kernel.measured < kernel.launch_count:
         return ""
-    return f" Measured in {kernel.measured} of its {kernel.launch_count:,} launches."
+    return f" {MEASURED_IN} {kernel.measured} of its {kernel.launch_count:,} launches."
 
 
 def _total(found: KernelAnalysis) -> float:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import shutil
+import zipfile
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -21,12 +24,14 @@ from projects.manifest import load
 from projects.models import Project
 from projects.services import add_snapshot, store_upload
 from projects.snapshot import from_files
+from tests.analysis.nsys_writer import Export, Ran
 from tests.pages import address, text
 from tests.programs import files
 
 pytestmark = pytest.mark.django_db
 # A job's heartbeat looks from a connection of its own, which sees only what is committed.
 COMMITTED = pytest.mark.django_db(transaction=True)
+SAMPLE = settings.BASE_DIR / "samples" / "rowrank" / "rowrank.ncu-rep"
 REPORT = settings.BASE_DIR / "tests" / "data" / "profiles" / "callgrind" / "callgrind.out.heat2d"
 
 
@@ -52,6 +57,48 @@ def test_an_uploaded_report_is_read_in_the_background_and_keeps_its_name(ada, sn
     assert profile.kernels.filter(short_name="spread", hot=True).exists()
     assert profile.columns == f"{profile.pk}/columns.npz"
     assert "callgrind.out.heat2d" in text(ada.get(address("profiles", snapshot)))
+
+
+def packed(*reports: Path) -> bytes:
+    with io.BytesIO() as archive:
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as to:
+            for report in reports:
+                to.write(report, f"reports/{report.name}")
+        return archive.getvalue()
+
+
+@COMMITTED
+def test_several_reports_in_an_archive_become_one_profile(ada, snapshot, valkey, tmp_path):
+    launches = [Ran("rank_rows(const float*, const int*, int*, int, int)", 0, 9000)] * 7
+    run = Export(launches=launches).write(tmp_path / "run.sqlite")
+    upload_report(ada, snapshot, packed(run, SAMPLE))
+    run_job(Job.objects.get(kind="analysis.ingest").pk)
+    profile = Profile.objects.get()
+    assert (profile.state, profile.launch_count, profile.whole_run) == (ProfileState.READY, 7, True)
+    kernel = profile.kernels.get(rank=1)
+    assert (kernel.short_name, kernel.launch_count, kernel.share) == ("rank_rows", 7, 1.0)
+    page = text(ada.get(reverse("analysis:profile", args=[profile.pk])))
+    assert "Shares of the captured GPU time" in page
+    assert "times and shares are from run.sqlite (Nsight Systems 2025.3.1)" in page
+    assert "Measured in 3 of its 7 launches." in page
+
+
+@COMMITTED
+def test_a_time_line_alone_has_a_page(ada, snapshot, valkey, tmp_path):
+    run = Export(launches=[Ran("rows(float*)", 0, 9000)] * 7).write(tmp_path / "run.sqlite")
+    upload_report(ada, snapshot, run.read_bytes())
+    run_job(Job.objects.get(kind="analysis.ingest").pk)
+    page = text(ada.get(reverse("analysis:profile", args=[Profile.objects.get().pk])))
+    assert "7 launches" in page
+    assert "regex:^(rows)$" in page
+
+
+@COMMITTED
+def test_an_archive_without_a_report_fails_in_a_sentence(ada, snapshot, valkey, tmp_path):
+    (tmp_path / ".hidden").write_text("no report")
+    upload_report(ada, snapshot, packed(tmp_path / ".hidden"))
+    run_job(Job.objects.get().pk)
+    assert Job.objects.get().error == "callgrind.out.heat2d holds no report."
 
 
 @COMMITTED
