@@ -12,6 +12,7 @@ from evaluation.models import Baseline, Build, Host, OutputCheck, Sample, Score,
 from optimizer.models import Attempt
 from optimizer.rows import store_gate
 from optimizer.types import Gate
+from projects.models import Snapshot
 
 Row = Mapping[str, Any]
 
@@ -21,7 +22,10 @@ def store_evaluation(attempt: Attempt, evaluation: t.Evaluation, document: Row, 
     for gate in evaluation.gates:
         store_gate(attempt, gate)
     attempt.builds.all().delete()
-    Build.objects.bulk_create(build_row(attempt, side, built) for side, built in evaluation.builds.items())
+    Build.objects.bulk_create(
+        build_row(attempt.run.snapshot, built, attempt, attempt.patch_sha256 if side == "candidate" else "")
+        for side, built in evaluation.builds.items()
+    )
     attempt.baselines.all().delete()
     store_baselines(attempt, evaluation)
     store_document(attempt, document, host)
@@ -56,11 +60,11 @@ def store_document(attempt: Attempt, document: Row, host: Host | None, recorded:
     )
 
 
-def build_row(attempt: Attempt, side: str, built: t.Built) -> Build:
+def build_row(snapshot: Snapshot, built: t.Built, attempt: Attempt | None = None, patch_sha256: str = "") -> Build:
     return Build(
-        snapshot=attempt.run.snapshot,
+        snapshot=snapshot,
         attempt=attempt,
-        patch_sha256=attempt.patch_sha256 if side == "candidate" else "",
+        patch_sha256=patch_sha256,
         arch=built.arch,
         flags=built.flags,
         ok=built.ok,
@@ -69,6 +73,11 @@ def build_row(attempt: Attempt, side: str, built: t.Built) -> Build:
         binary_sha256=built.binary_sha256 or "",
         seconds=built.seconds,
     )
+
+
+def builds_of_original(snapshot: Snapshot) -> Any:
+    """Builds of the snapshot as it is, made for no attempt, whose workloads ran well."""
+    return Build.objects.filter(snapshot=snapshot, attempt=None, ok=True)
 
 
 def store_baselines(attempt: Attempt, evaluation: t.Evaluation) -> None:

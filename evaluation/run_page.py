@@ -111,10 +111,11 @@ def stages(now: Progress) -> tuple[Stage, ...]:
 
 
 def _profile(now: Progress) -> Stage:
-    if now.profile_state == "ready":
+    work = now.works.get("profile")
+    if now.profile_state == "ready" and (work is None or work.status == "done"):
         seconds = now.spent.get("profile")
         return Stage("Profile", "done", seconds, "" if seconds else "The profile was there already.")
-    return _worked("Profile", now, now.works.get("profile"))
+    return _worked("Profile", now, work)
 
 
 def _ask(now: Progress) -> Stage:

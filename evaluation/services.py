@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,13 @@ from django.utils import timezone
 
 from analysis.models import Origin, Profile, ProfileState
 from analysis.services import ingest, source_texts
-from evaluation import documents, recorded, toolchains, workspace
+from evaluation import documents, original, recorded, toolchains, workspace
 from evaluation.judge import Cancelled as JudgeCancelled
 from evaluation.judge import Case, judge
 from evaluation.models import Device, Host, Verdict, Worker
 from evaluation.recorded import RecordedEvaluation
-from evaluation.rows import store_evaluation, store_recorded
+from evaluation.rows import build_row, builds_of_original, store_evaluation, store_recorded
+from evaluation.steps import build
 from evaluation.toolchains import gpus
 from optimas_web.errors import UserError
 from optimas_web.jobs import LIVE, Cancelled, Job, JobStatus, RunningJob, enqueue, request_cancel
@@ -30,21 +32,24 @@ from optimizer.models import ENDED, Attempt, AttemptOrigin, Run, RunStatus
 from optimizer.rows import checked_of, store_gate
 from optimizer.services import book, offered_evidence, profile_of, run_kernels
 from optimizer.types import GATES, Gate, Region
+from projects.models import Snapshot
 from projects.services import files_of, manifest_of
 
 QUEUES = {"cpu": "cpu", "cuda": "gpu"}
-PROFILE_KINDS = ("analysis.ingest", "evaluation.profile")
+PROVE = "evaluation.profile"
+PROFILE_KINDS = ("analysis.ingest", PROVE)
 
 
 # --- what workers do --------------------------------------------------------------------------
 
 
 def take_profile(job: RunningJob) -> None:
-    """Build and profile the snapshot here, then read the report like an uploaded one."""
+    """Prove that the program builds and runs here; then profile it and read the report, unless one was uploaded."""
     row = Profile.objects.select_related("snapshot").get(pk=job.target_id)
+    started = time.monotonic()
+    prove_original(job, row.snapshot)
     if row.state == ProfileState.READY:
         return
-    started = time.monotonic()
     manifest = manifest_of(row.snapshot)
     job.stage("profiling the program", 0.05)
     with workspace.opened(files_of(row.snapshot)) as folder:
@@ -60,6 +65,24 @@ def take_profile(job: RunningJob) -> None:
         for run in row.runs.all():
             book(run, "profile", time.monotonic() - started)
     ingest(job)
+
+
+def prove_original(job: RunningJob, snapshot: Snapshot) -> None:
+    """Build and run the snapshot as it is, once. Raises UserError when that goes wrong: no model is asked then.
+
+    Nothing is done on a host without the compiler, which is the first of a toolchain's tools.
+    """
+    manifest = manifest_of(snapshot)
+    toolchain = toolchains.load(manifest.toolchain)
+    if builds_of_original(snapshot).exists() or toolchain.tools()[0].version is None:
+        return
+    with stopping(job):
+        built = original.prove(files_of(snapshot), manifest, toolchain, job.stage, job.cancelled)
+    if not built.ok:
+        job.log(built.log)
+        raise build.original_does_not_build(built)
+    with job.write():
+        build_row(snapshot, built).save()
 
 
 def keep_report(row: Profile, report: Path) -> str:
@@ -89,14 +112,21 @@ def evaluate(job: RunningJob) -> None:
             store_gate(attempt, gate)
 
     started = time.monotonic()
-    try:
+    with stopping(job):
         evaluation = judge(case_of(attempt), progress=job.stage, cancelled=job.cancelled, on_gate=on_gate)
-    except JudgeCancelled:
-        job.check()
-        raise Cancelled from None
     with job.write():
         store_evaluation(attempt, evaluation, documents.evaluation_document(evaluation), this_host())
         book_gates(attempt.run, evaluation.gates, time.monotonic() - started)
+
+
+@contextmanager
+def stopping(job: RunningJob) -> Iterator[None]:
+    """The judge's way to stop as the job's."""
+    try:
+        yield
+    except JudgeCancelled:
+        job.check()
+        raise Cancelled from None
 
 
 def measured_elsewhere(attempt: Attempt) -> RecordedEvaluation | None:
@@ -176,7 +206,12 @@ def advance(run_id: int) -> None:
     if run.profile is None or run.profile.state != ProfileState.READY:
         need_profile(run)
         return
-    attempt = run.attempts.order_by("-number").first() or new_attempt(run, None)
+    attempt = run.attempts.order_by("-number").first()
+    if attempt is None and not original_is_proven(run):
+        set_status(run, RunStatus.PROFILING)
+        ask(run, PROVE, run.profile.pk, queue=queue_for(run), idempotency_key=proof_key(run))
+        return
+    attempt = attempt or new_attempt(run, None)
     if not attempt.outcome:
         need_answer(run, attempt)
     elif attempt.gates.filter(status="failed").exists():
@@ -199,9 +234,20 @@ def need_profile(run: Run) -> None:
     if live_jobs(run).exists():  # asked for already, by another run or by somebody on the project's page
         return
     if run.profile.origin == Origin.HOST:
-        ask(run, "evaluation.profile", run.profile.pk, queue=queue_for(run))
+        ask(run, PROVE, run.profile.pk, queue=queue_for(run))
     else:
         ask(run, "analysis.ingest", run.profile.pk)
+
+
+def original_is_proven(run: Run) -> bool:
+    """Whether a host has seen the program build and run (who profiles it has), or had no compiler to try it with."""
+    if profile_of(run).origin == Origin.HOST or builds_of_original(run.snapshot).exists():
+        return True
+    return Job.objects.filter(idempotency_key=proof_key(run), status=JobStatus.DONE).exists()
+
+
+def proof_key(run: Run) -> str:
+    return f"{PROVE}:run {run.pk}"
 
 
 def need_answer(run: Run, attempt: Attempt) -> None:
@@ -322,14 +368,16 @@ def cancel_run(run: Run) -> None:
             return
         set_status(run, RunStatus.CANCELLED)
     # Nothing new is asked for from here on. Not under the lock: see request_cancel.
-    for job in live_jobs(run) if profile_is_its_own(run) else live_jobs(run).exclude(kind__in=PROFILE_KINDS):
+    for job in live_jobs(run).exclude(kind__in=shared_kinds(run)):
         request_cancel(job)
 
 
-def profile_is_its_own(run: Run) -> bool:
-    """Whether nobody else waits for the profile: it is taken here, and no other run asks for it."""
-    others = Run.objects.filter(profile=run.profile_id).exclude(status__in=ENDED)
-    return run.profile is not None and run.profile.origin == Origin.HOST and not others.exists()
+def shared_kinds(run: Run) -> tuple[str, ...]:
+    """The kinds of jobs that go on without the run: another run waits for its profile too, or a report is read that
+    somebody uploaded."""
+    if Run.objects.filter(profile=run.profile_id).exclude(status__in=ENDED).exists():
+        return PROFILE_KINDS
+    return () if run.profile is not None and run.profile.origin == Origin.HOST else ("analysis.ingest",)
 
 
 def live_jobs(run: Run) -> Any:

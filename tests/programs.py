@@ -105,6 +105,8 @@ def work_off(run: Run, leave: str = "") -> Run:
     """Do the run's queued jobs in this process until there is none, but those of the kind ``leave``."""
     while job := live_jobs(run).exclude(kind=leave).first():
         run_job(job.pk)
+        job.refresh_from_db()
+        assert not job.is_live, job.log
         run.refresh_from_db()
     return run
 

@@ -9,6 +9,7 @@ from django.conf import settings
 
 from analysis.models import Origin, Profile
 from analysis.types import SOURCE_KINDS
+from evaluation.models import Build
 from evaluation.services import start_run
 from optimas_web.jobs import enqueue, run_job
 from optimizer.models import Run
@@ -31,7 +32,7 @@ def sample(cast: Cast, name: str) -> Snapshot:
 
 
 def profiled(snapshot: Snapshot) -> Profile:
-    """The sample's stored report, uploaded and read."""
+    """The sample's stored report, uploaded and read; its program counts as built and run here, which takes a while."""
     report = REPORTS[snapshot.project.name]
     row = Profile.objects.create(snapshot=snapshot, origin=Origin.UPLOADED)
     row.file = f"{row.pk}/{report.name}"
@@ -42,6 +43,7 @@ def profiled(snapshot: Snapshot) -> Profile:
     run_job(enqueue("analysis.ingest", row.pk, team=snapshot.project.team).pk)
     row.refresh_from_db()
     assert row.state == "ready", row.problem
+    Build.objects.create(snapshot=snapshot, ok=True, seconds=1.0)
     return row
 
 

@@ -30,6 +30,7 @@ EDGES = (
     "evaluation/toolchains/",
     "evaluation/sandbox/",
     "evaluation/workspace.py",
+    "evaluation/original.py",
     "evaluation/locks.py",
     "evaluation/machine.py",
     "evaluation/attempt.py",

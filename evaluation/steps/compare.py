@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from analysis.types import Launch
-from evaluation import outputs, workspace
+from evaluation import outputs, troubles, workspace
 from evaluation.steps import SIDES, Bench, Found, Outcome, gpu
 from evaluation.types import Baseline, Comparison, Outputs, Side
 from optimas_web.errors import UserError
 from projects.types import WorkloadSpec
 
+_UNJUDGED = "No edit was judged."
 ORIGINAL_FILLS = ("", "", "165")
 CANDIDATE_FILLS = ("165", "90")
 """With what bytes glibc fills new and freed memory (MALLOC_PERTURB_), run by run; empty: not at all. A program that
@@ -63,10 +64,14 @@ def explained(bench: Bench, found: Found, workload: WorkloadSpec, known: Baselin
 
 def proving(known: Baseline, workload: WorkloadSpec) -> Baseline:
     """``known``, or UserError when it is no proof."""
-    if known.problem and known.outputs.ran.ended != "not_started":
+    ran = known.outputs.ran
+    trouble = troubles.of_run(f"{ran.stdout.decode(errors='replace')}\n{ran.stderr.decode(errors='replace')}")
+    if trouble and ran.ended != "not_started":
+        raise UserError(f"The original program does not run here: {trouble.message}.", f"{trouble.remedy} {_UNJUDGED}")
+    if known.problem and ran.ended != "not_started":
         raise UserError(
             f"The original program is no proof on workload {workload.name} ({workload.command}): {known.problem}.",
-            "Mend the program or the workload in optimas.toml; no edit was judged.",
+            f"Mend the program or the workload in optimas.toml. {_UNJUDGED}",
         )
     return known
 

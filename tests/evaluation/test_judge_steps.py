@@ -25,7 +25,7 @@ def built(*symbols, ok=True, reason="", log=""):
 def test_an_original_that_does_not_build_is_the_projects_fault_and_shows_the_first_error():
     log = "make: entering\nk.cpp:3: error: no such thing\n" + "note\n" * 1000 + "make: *** Error 1\n"
     error = build.original_does_not_build(built(ok=False, reason="the build command ended with status 2", log=log))
-    assert "does not build: the build command ended with status 2: k.cpp:3: error: no such thing" in error.message
+    assert "does not build: the build command ended with status 2 (k.cpp:3: error: no such thing)." in error.message
     assert "no edit was judged" in error.hint
 
 
