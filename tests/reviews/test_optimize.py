@@ -95,7 +95,7 @@ def test_ctrl_c_cancels_the_run_and_leaves_nothing_running(site_environment: dic
     command = [sys.executable, "manage.py", "optimize", str(tmp_path), "--backend", "replay"]
     with subprocess.Popen(command, cwd=ROOT, env=site_environment, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        killer = threading.Timer(60, process.kill)
+        killer = threading.Timer(150, process.kill)
         killer.start()
         assert any("profiling" in line for line in process.stderr)
         time.sleep(1)
