@@ -79,13 +79,13 @@ def test_an_engineer_starts_a_run_brings_an_answer_and_watches_it_pass(
 def test_cancel_in_the_middle_of_judging_ends_the_run_and_its_processes(
     cast: Cast, browser_page, sign_in, site_environment
 ):
-    endless = programs.COLUMNS.replace("    return 0;", "    if (argc > 3) for (;;) {}\n    return 0;")
+    endless = programs.ROWS_FIRST.replace("++row", "row += 0").rstrip("\n")
     manifest = programs.MANIFEST.replace('"./columns 700 700"', f'"./columns 70 70 {ENDLESS}"')
     manifest = manifest.replace("timeout_s = 20", "timeout_s = 600")
-    snapshot = columns(cast, cast.ada, columns_cpp=endless, optimas_toml=manifest)
+    snapshot = columns(cast, cast.ada, optimas_toml=manifest)
     run = start_run(Run(snapshot=snapshot, backend="paste", sources=[], repairs=0, created_by=cast.ada))
     programs.work_off(run)
-    paste_answer(run, programs.swap_loops())
+    paste_answer(run, programs.swap_loops(new_text=endless))
     with workers.worker(site_environment, "llm,cpu"):
         page = browser_page()
         sign_in(page, cast.ada)

@@ -91,7 +91,7 @@ def test_before_the_button_all_that_will_happen_is_told(cast: Cast, profile: Pro
     assert re.search(r'value="\d+"><span class="mono">warmth</span>', page)
     assert "Nothing leaves this server by itself" in page
     assert "Unknown: no run of this project has come to an end yet." in page
-    assert "About 3,0" in page
+    assert re.search(r"About \d,\d{3}", page)
     assert "None: no vendor is asked." in page
     assert "./heat2d 1200 1200 12" in page
     assert page.index("prompt-text") < page.index("Start the run")

@@ -89,9 +89,9 @@ def test_a_report_that_cannot_be_read_ends_the_run_with_its_sentence(valkey: obj
 def test_an_original_that_fails_ends_the_run_and_blames_no_answer(valkey: object) -> None:
     program = snapshot(columns_cpp=COLUMNS.replace("return 0;", 'std::puts("FAILED"); return 0;'))
     run = work_off(start_run(Run(snapshot=program, backend="paste", sources=[], repairs=2)))
-    assert answer(run, swap_loops()).status == RunStatus.FAILED
+    assert run.status == RunStatus.FAILED
     assert "says that it failed" in run.problem
-    assert run.attempts.count() == 1
+    assert not run.attempts.exists()
 
 
 @pytest.mark.parametrize("stage", ["profiling the program", "outputs", "timing"])
