@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 from analysis import builds, parts
+from analysis.formats.units import TIMES
 from analysis.names import tidy
 from analysis.types import Dim3, Launch, LaunchDetail, Profile, Tally
 from optimas_web.errors import UserError
@@ -206,13 +207,10 @@ def _both_measured(one: Report, other: Report) -> Report:
     files = f"{one.file} and {other.file}"
     a, b = one.profile, other.profile
     prints = not a.format == b.format == REPORT
-    left, launches, merged = list(b.launches), [], 0
-    for launch in a.launches:
-        same = next((each for each in left if prints and _same(launch, each)), None)
-        if same:
-            left.remove(same)
-            merged += 1
-        launches.append(replace(launch, load=partial(_load_both, launch, same)) if same else launch)
+    pairs = _pairs_of_prints(a.launches, b.launches) if prints else [None] * len(a.launches)
+    found = {same.index for same in pairs if same}
+    launches = [_merged(launch, same) if same else launch for launch, same in zip(a.launches, pairs, strict=True)]
+    left = [launch for launch in b.launches if launch.index not in found]
     numbered = tuple(replace(launch, index=at) for at, launch in enumerate([*launches, *left]))
     both = replace(
         a,
@@ -221,11 +219,54 @@ def _both_measured(one: Report, other: Report) -> Report:
         launches=numbered,
         sources={**b.sources, **a.sources},
         command=a.command or b.command,
-        warnings=(*a.warnings, *b.warnings, *_on_numbers(one, other, merged)),
+        warnings=(*a.warnings, *b.warnings, *_on_numbers(one, other, len(found))),
         versions={**b.versions, **a.versions},
         modules=a.modules | b.modules,
     )
     return Report(files, both)
+
+
+def _pairs_of_prints(ours: Sequence[Launch], theirs: Sequence[Launch]) -> list[Launch | None]:
+    """For each of ``ours`` the launch of the other print that it is.
+
+    Prints of one whole report list the same launches in the same order; one of them may lack times, or round them. Else
+    a launch is known by its kernel, shape and time.
+    """
+    if len(ours) == len(theirs) and all(map(_could_be, ours, theirs)):
+        return list(theirs)
+    left, pairs = list(theirs), []
+    for launch in ours:
+        same = next((each for each in left if _same(launch, each)), None)
+        if same:
+            left.remove(same)
+        pairs.append(same)
+    return pairs
+
+
+def _could_be(one: Launch, other: Launch) -> bool:
+    """Whether nothing that two prints say speaks against their telling of one launch."""
+    shapes = one.grid is None or other.grid is None or (one.grid, one.block) == (other.grid, other.block)
+    return shapes and _whole(one) == _whole(other) and _times_agree(one.cost, other.cost)
+
+
+def _times_agree(one: float | None, other: float | None) -> bool:
+    return one is None or other is None or _rounded(one, other) or _rounded(other, one)
+
+
+def _rounded(exact: float, printed: float) -> bool:
+    """Pages for people show two decimals of a ns, us, ms or s."""
+    rounded = (round(exact / unit, 2) * unit for unit in TIMES.values() if unit <= exact)
+    return exact == printed or any(abs(each - printed) <= 1e-9 * exact for each in rounded)
+
+
+def _merged(one: Launch, other: Launch) -> Launch:
+    return replace(
+        one,
+        grid=one.grid or other.grid,
+        block=one.block or other.block,
+        cost=one.cost if one.cost is not None else other.cost,
+        load=partial(_load_both, one, other),
+    )
 
 
 def _same(one: Launch, other: Launch) -> bool:

@@ -167,6 +167,27 @@ def test_two_pages_of_one_report_tell_of_the_same_launches() -> None:
     assert "Launch 0 is copy in filtered.csv and level in depth.ncu-rep" in said(profile)
 
 
+def test_a_page_of_lines_and_a_page_of_metrics_of_one_report_become_one() -> None:
+    metrics = launch("f()", 80_896, metrics={"m": 1}), launch("g()", 1_250_000), launch("f()", 80_001)
+    lines = [
+        replace(launch(each.name, None, [sampled("a.cu:1", wait=n)]), grid=None) for n, each in enumerate(metrics, 5)
+    ]
+    for first, second in ((metrics, lines), (lines, metrics)):
+        both = combine([depth(*first, format="ncu_text"), depth(*second, format="ncu_text")])
+        assert [each.cost for each in both.launches] == [80_896, 1_250_000, 80_001]
+        assert [each.load().code[0].costs["samples"] for each in both.launches] == [5, 6, 7]
+        assert both.launches[0].load().metrics == {"m": 1} and both.launches[0].grid == (1, 1, 1)
+
+
+def test_pages_that_round_their_times_are_joined_in_order_and_others_are_not() -> None:
+    def page(*costs: float) -> Report:
+        return depth(*(launch("f()", cost) for cost in costs), format="ncu_text")
+
+    assert len(combine([page(80_896, 80_904), page(80_900, 80_900)]).launches) == 2
+    assert len(combine([page(80_896, 80_904), page(80_900, 80_950)]).launches) == 4
+    assert len(combine([page(80_896, 80_904), page(80_900)]).launches) == 3
+
+
 def test_two_time_lines_are_added_up_and_said() -> None:
     profile = combine([run(tally("f", 1)), run(tally("f", 2))])
     (kernel,) = analyse(profile, {}).kernels
