@@ -190,19 +190,18 @@ def _on_amd(analysis: Analysis, sources: Sources) -> Iterator[DoctorNote]:
 
 
 def _on_work(analysis: Analysis) -> Iterator[DoctorNote]:
-    tensor = [each for each in _hot(analysis) if roofline.uses_tensor(each.measures.metrics)]
-    if tensor:
+    by_unit: dict[str, list[KernelAnalysis]] = {}
+    for each in _hot(analysis):
+        by_unit.setdefault(roofline.uncounted_work(each.measures.metrics), []).append(each)
+    known = by_unit.pop("", [])
+    for unit, kernels in by_unit.items():
         yield DoctorNote(
             "info",
             "roofline",
-            f"{_and(tensor)}: the work of the tensor cores is not counted: the roofline shows less than was done.",
+            f"{_and(kernels)}: the work of {unit} is not counted: the roofline shows less than was done.",
             "Nothing to do: what was sampled holds all the same.",
         )
-    uncounted = [
-        each
-        for each in _hot(analysis)
-        if each not in tensor and (not each.roofline.points or roofline.work_unknown(each.measures.metrics))
-    ]
+    uncounted = [each for each in known if (not each.roofline.points or roofline.work_unknown(each.measures.metrics))]
     if uncounted:
         yield DoctorNote(
             "warning",

@@ -21,6 +21,8 @@ __all__ = ["CYCLE_WEIGHTS", "ESTIMATED_CYCLES", "gather", "medians", "total", "w
 STALLED_SAMPLES = "stalled_samples"
 STALLED_CYCLES = "stalled_cycles"
 NOT_STALLED = ("selected", "not_selected")
+TENSOR_INSTRUCTIONS = "sass__inst_executed_tensor"
+"""Our own count, of a kernel's machine code. The pipe's counters cannot tell: moves of constants go through it too."""
 
 ADVICE = ("OPT", "WRN")
 """Findings that ask for something to be done; the others inform."""
@@ -60,7 +62,7 @@ def gather(launches: Iterable[Launch], wanted: Callable[[str], bool]) -> tuple[M
     code = tuple(merged.values()) if None not in intervals else _without_cycles(merged.values())
     measures = Measures(
         per_launch=tuple(per_launch),
-        metrics=medians(per_launch),
+        metrics=medians(per_launch) | _tensor_instructions(code),
         samples=sum(each.costs.get("samples", 0) for each in code),
         samples_reported=sum(filter(None, reported)) if any(each is not None for each in reported) else None,
         findings=_merged(said),
@@ -97,6 +99,14 @@ def medians(per_launch: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def total(measures: Measures, event: str) -> float:
     """``event`` over all lines and none."""
     return sum(line.costs.get(event, 0) for line in measures.lines)
+
+
+def _tensor_instructions(code: Iterable[CodeCost]) -> dict[str, float]:
+    """How many instructions of matrix units were executed; nothing where an instruction that was has no known name."""
+    executed = [(each.mnemonic or "?", each.costs.get("inst_executed", 0)) for each in code]
+    if not any(count for _, count in executed) or any(name[0] == "?" for name, count in executed if count):
+        return {}
+    return {TENSOR_INSTRUCTIONS: sum(count for name, count in executed if name.endswith("MMA"))}
 
 
 def _is_number(value: Value) -> TypeGuard[float]:

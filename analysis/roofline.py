@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from analysis.measures import TENSOR_INSTRUCTIONS
 from analysis.types import Bound, CostUnit, Measures, Roofline, RooflinePoint
 
 AT_ROOF = 0.9
@@ -33,6 +34,7 @@ GRID_SIZE = "launch__grid_size"
 MULTIPROCESSORS = "device__attribute_multiprocessor_count"
 PRECISIONS = {"fp32": "f", "fp64": "d"}
 _WORK = {"add": 1, "mul": 1, "fma": 2}
+_HALF = re.compile(r"sm__inst_executed_pipe_(fma_type_)?fp16\.(sum|avg\.pct_of_peak_sustained_(active|elapsed))$")
 _TENSOR = re.compile(
     r"sm__(inst_executed_pipe_tensor|pipe_tensor|ops_path_tensor)\w*\.(sum|avg\.pct_of_peak_sustained_(active|elapsed))$"
 )
@@ -44,7 +46,7 @@ _WANTED = re.compile(
     r"|sm(sp)?__sass_thread_inst_executed_op_[df](add|mul|fma)_pred_on\.sum(\.|$)"
     r"|(dram_|gpu__dram|sm_|l1tex_|lts_)_throughput\.avg\.pct_of_peak_sustained_elapsed$"
     r"|launch__grid_size$|device__attribute_multiprocessor_count$"
-    r"|" + _TENSOR.pattern
+    r"|" + _TENSOR.pattern + r"|" + _HALF.pattern
 )
 
 
@@ -177,8 +179,8 @@ def _memory_sentence(metrics: Mapping[str, float], memory: float | None) -> str:
 
 
 def _work_sentence(metrics: Mapping[str, float], points: Sequence[RooflinePoint], work: tuple[float, str]) -> str:
-    if uses_tensor(metrics):
-        return "It uses the tensor cores, whose work is not counted here."
+    if uncounted := uncounted_work(metrics):
+        return f"It uses {uncounted}, whose work is not counted here."
     if work_unknown(metrics):
         return "Its floating-point work was not counted."
     if not any(point.flop_per_s for point in points):
@@ -231,8 +233,8 @@ def _idle(metrics: Mapping[str, float]) -> str:
 
 
 def _missing(metrics: Mapping[str, float], points: Sequence[RooflinePoint]) -> str:
-    if uses_tensor(metrics):
-        return "It uses the tensor cores, whose work is not counted here, and its DRAM traffic was not measured."
+    if uncounted := uncounted_work(metrics):
+        return f"It uses {uncounted}, whose work is not counted here, and its DRAM traffic was not measured."
     rates = [f"{point.flop_per_s / 1e9:,.1f} GFLOP/s in {point.precision}" for point in points if point.flop_per_s]
     if moved := bytes_per_s(metrics):
         rates.append(f"{moved / 1e9:,.1f} GB/s at DRAM")
@@ -241,15 +243,21 @@ def _missing(metrics: Mapping[str, float], points: Sequence[RooflinePoint]) -> s
     return "The report holds neither DRAM traffic against its peak nor floating-point work against its peak."
 
 
-def uses_tensor(metrics: Mapping[str, float]) -> bool:
-    """Whether matrix units did some of the work."""
-    return any(value > 0 for name, value in metrics.items() if _TENSOR.match(name))
+def uncounted_work(metrics: Mapping[str, float]) -> str:
+    """What did arithmetic that is in no count of operations; empty: nothing did."""
+    tensor = metrics.get(TENSOR_INSTRUCTIONS, 1) > 0 and _any(_TENSOR, metrics)
+    used = ["the tensor cores"] * tensor + ["16-bit arithmetic"] * _any(_HALF, metrics)
+    return " and ".join(used)
+
+
+def _any(pattern: re.Pattern[str], metrics: Mapping[str, float]) -> bool:
+    return any(value > 0 for name, value in metrics.items() if pattern.match(name))
 
 
 def work_unknown(metrics: Mapping[str, float]) -> bool:
     """Whether arithmetic that nobody counted may be what limits the kernel."""
     uncounted = all(flop_per_s(metrics, precision) is None for precision in PRECISIONS)
-    return uncounted or uses_tensor(metrics)
+    return uncounted or bool(uncounted_work(metrics))
 
 
 def _operations(metrics: Mapping[str, float], letter: str, suffix: str) -> float | None:
