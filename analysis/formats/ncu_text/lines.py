@@ -9,7 +9,7 @@ import csv
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -48,6 +48,9 @@ def codec_of(head: bytes) -> str:
 
 
 def decoded(raw: bytes, codec: str) -> str:
+    """No NUL is left: databases refuse it."""
+    if codec == "utf-8" and raw.isascii() and b"\0" not in raw:
+        return raw.decode("ascii")
     return raw.decode(codec, "replace").strip("\ufeff").replace("\0", "\ufffd")
 
 
@@ -60,16 +63,15 @@ class Text:
         """Lines that begin in ``start``..``end``, without their ends; overlong ones in pieces. Raises OSError."""
         with self.path.open("rb") as file:
             file.seek(start)
-            for number in count(1):
-                raw = self._raw(file)
-                if not raw or (end is not None and start >= end):
+            read = partial(file.readline, LONGEST_LINE) if self.codec == "utf-8" else partial(self._utf16_line, file)
+            for number, raw in enumerate(iter(read, b""), 1):
+                if end is not None and start >= end:
                     return
                 yield Line(number, start, start + len(raw), decoded(raw, self.codec).rstrip("\r\n"))
                 start += len(raw)
 
-    def _raw(self, file: BinaryIO) -> bytes:
-        if self.codec == "utf-8":
-            return file.readline(LONGEST_LINE)
+    def _utf16_line(self, file: BinaryIO) -> bytes:
+        """The byte of a line end may be half of another letter, so a line ends where both its bytes do."""
         newline = "\n".encode(self.codec)
         pieces = bytearray()
         while (piece := file.readline(LONGEST_LINE)) and len(pieces) < LONGEST_LINE:

@@ -26,7 +26,7 @@ def scan(text: Text) -> Scan:
     rows = Rows(text.lines())
     page: Page | None = None
     for row in rows:
-        if message := MESSAGE.match(row.text):
+        if row.text.startswith("==") and (message := MESSAGE.match(row.text)):
             _note_message(found, message)
         elif page is not None and page.take(row):
             continue
