@@ -56,11 +56,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="optimas-pages-") as folder:
         os.environ |= {"OPTIMAS_STATE": folder, "OPTIMAS_ALLOWED_HOSTS": "testserver", "OPTIMAS_LOG_LEVEL": "ERROR"}
         os.environ["DJANGO_SETTINGS_MODULE"] = "optimas_web.settings"
+        import logging
+
         import django
 
         from optimas_web import embedded
 
         django.setup()
+        logging.getLogger("django.request").setLevel(logging.ERROR)  # addresses that take no GET are asked for too
         with embedded.stores(Path(folder), throwaway=True):
             return measure(options)
 

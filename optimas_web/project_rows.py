@@ -27,6 +27,16 @@ DECIDING = ("selected", "program")
 VERDICTS = ("faster", "no_difference", "slower", "same_machine_code", "cannot_tell", "impossible", "failed")
 SORTS = {"run": "pk", "status": "status", "result": "result", "speedup": "speedup", "backend": "backend"}
 PAGE = 25
+LONG = (
+    "attempt__answer_text",
+    "attempt__hunks",
+    "attempt__not_applied",
+    "attempt__patch",
+    "attempt__summary",
+    "attempt__verdict__document",
+    "attempt__verdict__environment",
+)
+"""What no list shows, and what can be long."""
 DRAWN = 40  # results in the drawing; more of them would touch each other on a phone
 
 
@@ -60,8 +70,7 @@ def with_timings(runs: Iterable[Any]) -> list[Any]:
     """Runs of ``with_results``, each with its deciding ``timing`` (or None), which knows the verdict."""
     found = list(runs)
     rows = Timing.objects.filter(deciding(), attempt__in=[run.shown for run in found])
-    rows = rows.select_related("attempt__verdict").defer("attempt__verdict__document", "attempt__verdict__environment")
-    timings = {timing.attempt_id: timing for timing in rows.defer("attempt__patch", "attempt__answer_text")}
+    timings = {timing.attempt_id: timing for timing in rows.select_related("attempt__verdict").defer(*LONG)}
     for run in found:
         run.timing = timings.get(run.shown)
     return found
@@ -118,7 +127,8 @@ def deciding() -> Q:
 def results_of(project: Project, viewer: Viewer) -> QuerySet[Verdict]:
     """Judged attempts that passed their gates."""
     judged = Verdict.objects.visible_to(viewer).filter(attempt__run__snapshot__project=project)
-    return judged.exclude(verdict="failed").select_related("attempt").defer("document", "environment")
+    rows = judged.exclude(verdict="failed").select_related("attempt")
+    return rows.only("attempt__run", "verdict", "created")
 
 
 def newest_of(results: QuerySet[Verdict]) -> list[Timing]:
@@ -135,7 +145,7 @@ def best_of(project: Project, viewer: Viewer) -> Timing | None:
     own = Timing.objects.visible_to(viewer).filter(deciding(), attempt__run__snapshot__project=project)
     proven = own.filter(attempt__verdict__verdict="faster").order_by("-speedup", "pk").values("pk")[:1]
     shown = Timing.objects.select_related("attempt__verdict__host", "attempt__run__snapshot", "attempt__run__profile")
-    return shown.defer("attempt__verdict__document", "attempt__verdict__environment").filter(pk__in=proven).first()
+    return shown.defer(*LONG, "attempt__run__profile__doctor").filter(pk__in=proven).first()
 
 
 # --- profiles and versions --------------------------------------------------------------------
