@@ -27,7 +27,13 @@ _UNKNOWN_ATTRIBUTE = re.compile(
     r"(?:\s*\((?:[^()]|\([^()]*\))*\))?"
 )
 _QUERY = "(function_definition) @function (call_expression) @call (ERROR) @error (MISSING) @error"
-_DECLARATIONS = "[(declaration) (parameter_declaration) (optional_parameter_declaration) (field_declaration)] @found"
+_DECLARING = ("declaration", "parameter_declaration", "optional_parameter_declaration", "field_declaration")
+_DECLARATIONS = f"[{' '.join(f'({each})' for each in (*_DECLARING, 'for_range_loop'))}] @found"
+_SCOPES = frozenset(
+    {"compound_statement", "for_statement", "if_statement", "while_statement", "switch_statement", "for_range_loop"}
+    | {"function_definition", "lambda_expression", "declaration", "field_declaration", "field_declaration_list"}
+    | {"namespace_definition", "catch_clause", "type_definition", "template_declaration"}
+)
 _INACTIVE = re.compile(r"#if \(?(?:0|false)\)?$")
 _ACTIVE = re.compile(r"#if \(?(?:1|true)\)?$")
 
@@ -59,12 +65,14 @@ class Function:
 @dataclass(frozen=True, slots=True)
 class Variable:
     """One declared variable, parameter or field. ``type`` is what stands in front of the first name of its
-    declaration, with single spaces; ``start`` the offset of its name. ``plain``: neither pointer, array nor reference.
+    declaration, with single spaces; ``start`` the offset of its name, ``scope`` that behind the last place where the
+    name means it. ``plain``: neither pointer, array nor reference.
     """
 
     name: str
     type: str
     start: int
+    scope: int
     plain: bool
     field: bool
 
@@ -245,7 +253,17 @@ def _variables(text: str, node: Node) -> Iterator[Variable]:
         if here is not None and here.type != "function_declarator":
             type_ = " ".join(text[node.start_byte : declarators[0].start_byte].split())
             name = text[here.start_byte : here.end_byte]
-            yield Variable(name, type_, here.start_byte, plain, node.type == "field_declaration")
+            yield Variable(name, type_, here.start_byte, _scope_end(node), plain, node.type == "field_declaration")
+
+
+def _scope_end(declaration: Node) -> int:
+    """A parameter of a declared function ends with the declaration, everything else with its statement or block."""
+    here = declaration
+    if declaration.type == "for_range_loop":
+        return here.end_byte
+    while here.parent is not None and (here is declaration or here.type not in _SCOPES):
+        here = here.parent
+    return here.end_byte
 
 
 def _scopes(text: str, node: Node) -> list[str]:

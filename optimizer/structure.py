@@ -66,17 +66,19 @@ def changed_files(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[
     return tuple(file for file in sorted(before) if file in after and before[file] != after[file])
 
 
-def open_macros(texts: Iterable[str]) -> frozenset[str]:
-    """Macros whose text holds a bracket without its partner: where one is used, brackets cannot be counted."""
+def open_macros(texts: Iterable[str]) -> Mapping[str, str]:
+    """Macros that keep a text from being read, and why: brackets without their partner, names pasted from pieces."""
     defined = [found for text in texts for token in code(text) if (found := _MACRO.match(token.text))]
-    return frozenset(
-        found.group(1)
+    why = {found.group(1): "which makes names from pieces" if "##" in found.group(2) else "" for found in defined}
+    unpaired = {
+        found.group(1): "which can stand for an unpaired bracket"
         for found in defined
         if any(found.group(2).count(opening) != found.group(2).count(closing) for closing, opening in _CLOSING.items())
-    )
+    }
+    return {name: reason for name, reason in (why | unpaired).items() if reason}
 
 
-def oddities(body: str, macros: Collection[str]) -> Counter[str]:
+def oddities(body: str, macros: Mapping[str, str]) -> Counter[str]:
     """What in a function's body some compiler may read in another way than this one does, counted."""
     found = Counter({name: len(pattern.findall(body)) for name, pattern in _ODD_TEXT.items()})
     for token in tokens(body):
@@ -93,7 +95,7 @@ def oddities(body: str, macros: Collection[str]) -> Counter[str]:
         elif token.text == "\\":
             found["a backslash outside strings"] += 1
         elif token.text in macros:
-            found[f"{token.text}, which can stand for an unpaired bracket"] += 1
+            found[f"{token.text}, {macros[token.text]}"] += 1
     return +found
 
 

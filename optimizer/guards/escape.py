@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from analysis.source import Function, functions, variables
 from analysis.tokens import Token, code
-from optimizer.reach import leading, used
+from optimizer.reach import bound, free, is_member, leading
 from optimizer.structure import changed_files, original_line
 from optimizer.types import GuardContext, Severity, Violation
 
@@ -28,15 +28,15 @@ WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way out. ``names`` count wherever they stand; ``calls`` are common words, which count when they are used."""
+    """One way out. ``names`` count wherever they stand; ``words`` are common, and count where they mean no variable."""
 
     what: str
     names: re.Pattern[str]
-    calls: re.Pattern[str]
+    words: re.Pattern[str]
 
 
-def _way(what: str, names: str, calls: str = "$.") -> Way:
-    return Way(what, re.compile(f"(?:{names})$"), re.compile(f"(?:{calls})$"))
+def _way(what: str, names: str, words: str = "$.") -> Way:
+    return Way(what, re.compile(f"(?:{names})$"), re.compile(f"(?:{words})$"))
 
 
 _WAYS = (
@@ -72,6 +72,7 @@ _INCLUDE = re.compile(r"#(?:include|include_next|import|embed)\b")
 _PARALLEL = re.compile(r"#pragma (?:omp (?!simd\b)|acc\b)")
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl")
 _HEAP = frozenset({"malloc", "calloc", "realloc", "free"})
+_RANDOM = frozenset({"rand", "srand", "random", "srandom", "drand48", "lrand48", "random_device"})
 _KEEPING = frozenset({"thread_local", "__thread", "_Thread_local", "__managed__", "__constant__"})
 _PLAIN_ATTRIBUTES = frozenset(
     {"aligned", "unused", "maybe_unused", "likely", "unlikely", "fallthrough", "assume", "always_inline", "noinline"}
@@ -83,7 +84,7 @@ Found = tuple[str, str, int]
 
 
 def check(before: Mapping[str, str], after: Mapping[str, str], context: GuardContext) -> list[Violation]:
-    paths = leading(before.values(), _outside)
+    paths = leading(before.values(), _behind)
     shared = {name for file, text in before.items() if file.endswith(_HEADERS) for name in _globals(text)}
     return [
         each
@@ -105,13 +106,13 @@ def _file(file: str, before: str, after: str, known: frozenset[str], paths: Mapp
 
 def _found(text: str, known: frozenset[str], paths: Mapping[str, str]) -> Iterator[tuple[str, Found]]:
     """Everything in the text that leads out, with the function that it stands in."""
-    found = code(text)
+    found, bounded = code(text), bound(text)
     owners = _owners(text, found)
     for position, (token, owner) in enumerate(zip(found, owners, strict=True)):
-        wrong = _directive(token) if token.kind == "directive" else _outside(found, position)
+        wrong = _directive(token) if token.kind == "directive" else _outside(found, position, bounded)
         if not wrong and owner is not None:
-            wrong = _inside(found, position, owner, known)
-        if not wrong and paths.get(token.text) and used(found, position) and not _defines(found, position, owner):
+            wrong = _inside(found, position, owner, known, bounded)
+        if not wrong and paths.get(token.text) and free(found, position, bounded) and not _own(token, owner):
             wrong = f"behind it, {paths[token.text]}"
         if wrong:
             yield owner.qualified if owner else "", (token.text, wrong, token.line)
@@ -127,9 +128,9 @@ def _owners(text: str, found: Sequence[Token]) -> Iterator[Function | None]:
         yield body if body is not None and token.start >= body.body else None
 
 
-def _defines(found: Sequence[Token], position: int, owner: Function | None) -> bool:
-    """Whether the name stands in front of its own body, or is a call of the function to itself."""
-    return owner is None or found[position].text == owner.name
+def _own(token: Token, owner: Function | None) -> bool:
+    """Whether the name stands outside all bodies, as in front of its own, or is a call of the function to itself."""
+    return owner is None or token.text == owner.name
 
 
 def _directive(token: Token) -> str:
@@ -138,19 +139,31 @@ def _directive(token: Token) -> str:
     return _WAYS[-1].what if _PARALLEL.match(token.text) else ""
 
 
-def _outside(found: Sequence[Token], position: int) -> str:
+def _outside(found: Sequence[Token], position: int, bounded: frozenset[int]) -> str:
     """Names that lead out of every function."""
     token = found[position]
     if token.kind != "name":
         return ""
-    called = used(found, position) and found[position - 1].text not in (".", "->")
+    meant = free(found, position, bounded) and not is_member(found, position)
     for way in _WAYS:
-        if way.names.match(token.text) or (called and way.calls.match(token.text)):
+        if way.names.match(token.text) or (meant and way.words.match(token.text)):
             return way.what
     return ""
 
 
-def _inside(found: Sequence[Token], position: int, owner: Function, known: frozenset[str]) -> str:
+def _behind(found: Sequence[Token], position: int, bounded: frozenset[int]) -> str:
+    """What a macro or function of the program may hide: names that lead out, and words that keep something."""
+    token = found[position]
+    if token.text in ("__attribute__", "__attribute"):
+        return _LINKER if set(_attributes(found, position + 1)) - _PLAIN_ATTRIBUTES else ""
+    if token.text in ("thread_local", "static") and not _constant(found, position):
+        return _KEPT
+    return _outside(found, position, bounded)
+
+
+def _inside(
+    found: Sequence[Token], position: int, owner: Function, known: frozenset[str], bounded: frozenset[int]
+) -> str:
     """What is wrong inside a body only."""
     token, before, after = found[position], found[position - 1].text, _text(found, position + 1)
     name = token.text
@@ -160,13 +173,14 @@ def _inside(found: Sequence[Token], position: int, owner: Function, known: froze
         return "" if after == "__shared__" else _ELSEWHERE
     if name == "throw":
         return _THROWN
-    heap = name in ("new", "delete") or (name in _HEAP and used(found, position))
+    heap = name in ("new", "delete") or (name in _HEAP and free(found, position, bounded))
     kept = (
         name in _KEEPING
         or name in known
         or (name == "static" and not _constant(found, position))
         or (name == "__device__" and before not in ("]", ")"))
         or (heap and owner.kind != "host")
+        or (name in _RANDOM and free(found, position, bounded))
     )
     return _KEPT if kept else ""
 

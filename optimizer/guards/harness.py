@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
-from analysis.source import functions
+from analysis.source import Function, functions
 from analysis.tokens import Token, code, words
 from optimizer.guards.launches import settled
 from optimizer.launches import launches
-from optimizer.reach import leading, used
+from optimizer.reach import bound, free, is_member, leading
 from optimizer.structure import Match, changed_files, matched, open_matches, original_line
 from optimizer.types import GuardContext, Severity, Violation
 
@@ -130,37 +130,37 @@ def _watched(before: str, after: str, open_: Sequence[Match], paths: Mapping[str
     for old, new in ((pair.before, pair.after) for pair in open_):
         if old is None or new is None:
             continue
-        one, two = _calls(before[old.body : old.end], paths), _calls(after[new.body : new.end], paths)
+        one, two = _calls(before, old, paths), _calls(after, new, paths)
         had, has = Counter(name for name, _ in one), Counter(name for name, _ in two)
         for name, line in two:
             if has[name] > had[name]:
                 behind = f", and so {paths[name]}" if paths.get(name) else ""
-                yield f"{old.qualified} now uses {name}{behind}", new.body_first_line + line - 1, True
+                yield f"{old.qualified} now uses {name}{behind}", line, True
                 break
         gone = sorted(name for name in (had - has) if not paths.get(name))
         if gone:
             yield f"{old.qualified} no longer uses {gone[0]}", old.first_line, False
 
 
-def _calls(body: str, paths: Mapping[str, str]) -> list[tuple[str, int]]:
-    found = code(body)
+def _calls(text: str, function: Function, paths: Mapping[str, str]) -> list[tuple[str, int]]:
+    found, known = [token for token in code(text) if function.body <= token.start < function.end], bound(text)
     return [
         (token.text, token.line)
         for position, token in enumerate(found)
-        if (_watched_at(found, position) and not _own_method(found, position, paths))
-        or (paths.get(token.text) and used(found, position))
+        if (_watched_at(found, position, known) and not _own_method(found, position, paths))
+        or (paths.get(token.text) and free(found, position, known))
     ]
 
 
 def _own_method(found: Sequence[Token], position: int, paths: Mapping[str, str]) -> bool:
     """``x.read()`` where the program has a ``read`` of its own that leads nowhere."""
-    return found[position - 1].text in (".", "->") and paths.get(found[position].text) == ""
+    return is_member(found, position) and paths.get(found[position].text) == ""
 
 
-def _watched_at(found: Sequence[Token], position: int) -> str:
+def _watched_at(found: Sequence[Token], position: int, known: frozenset[int]) -> str:
     """The name at this place, when it is one that measures, prints, reads, writes or talks to the driver."""
     token = found[position]
     if token.kind != "name":
         return ""
-    called = position + 1 < len(found) and found[position + 1].text == "("
-    return token.text if token.text in _WATCHED_NAME or (called and _WATCHED_CALL.match(token.text)) else ""
+    meant = _WATCHED_CALL.match(token.text) and free(found, position, known)
+    return token.text if token.text in _WATCHED_NAME or meant else ""

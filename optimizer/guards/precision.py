@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analysis.source import Function, Variable, variables
 from analysis.tokens import Token, code
+from optimizer.reach import bound, free, leading
 from optimizer.structure import changed_files, matched, original_line
 from optimizer.types import GuardContext, Severity, Violation
 
@@ -51,17 +52,19 @@ _NAMES = {64: "double", 32: "float", 16: "a type of 16 bits or less"}
 
 
 def check(before: Mapping[str, str], after: Mapping[str, str], context: GuardContext) -> list[Violation]:
-    names = _own_names(before.values())
-    return [each for file in changed_files(before, after) for each in _file(file, before[file], after[file], names)]
+    names, fast = _own_names(before.values()), leading(before.values(), _fast_at)
+    return [
+        each for file in changed_files(before, after) for each in _file(file, before[file], after[file], names, fast)
+    ]
 
 
-def _file(file: str, before: str, after: str, names: Mapping[str, int]) -> Iterator[Violation]:
+def _file(file: str, before: str, after: str, names: Mapping[str, int], fast: Mapping[str, str]) -> Iterator[Violation]:
     for old, new in ((pair.before, pair.after) for pair in matched(before, after)):
         if old is None or new is None or before[old.start : old.end] == after[new.start : new.end]:
             continue
         one, two = _part(before, old), _part(after, new)
         found = (
-            *_fast(one, two),
+            *_fast(one, two, fast, bound(after)),
             *_floats(one, two, names),
             *_integers(one, two),
             *_variables(before, old, after, new),
@@ -99,13 +102,22 @@ def _part(text: str, function: Function) -> list[Token]:
     return [token for token in code(text) if function.start <= token.start < function.end]
 
 
-def _fast(before: Sequence[Token], after: Sequence[Token]) -> Iterator[Finding]:
+def _fast(
+    before: Sequence[Token], after: Sequence[Token], paths: Mapping[str, str], known: frozenset[int]
+) -> Iterator[Finding]:
     left = Counter(token.text for token in before)
-    for token in after:
+    for position, token in enumerate(after):
         left[token.text] -= 1
-        if left[token.text] < 0 and _FAST.match(token.text):
-            yield f"now uses {token.text}", token.line, "it rounds in another way; use the function that was there"
+        what = _fast_at(after, position, known) or (free(after, position, known) and paths.get(token.text))
+        if left[token.text] < 0 and what:
+            through = f", and so {what}" if what != token.text else ""
+            remedy = "it rounds in another way; use the function that was there"
+            yield f"now uses {token.text}{through}", token.line, remedy
             return
+
+
+def _fast_at(found: Sequence[Token], position: int, known: frozenset[int]) -> str:
+    return found[position].text if _FAST.match(found[position].text) else ""
 
 
 def _floats(before: Sequence[Token], after: Sequence[Token], names: Mapping[str, int]) -> Iterator[Finding]:

@@ -36,7 +36,9 @@ def check(before: Mapping[str, str], after: Mapping[str, str], context: GuardCon
     return found
 
 
-def _unsure(file: str, before: str, after: str, pairs: Sequence[Match], macros: frozenset[str]) -> Iterator[Violation]:
+def _unsure(
+    file: str, before: str, after: str, pairs: Sequence[Match], macros: Mapping[str, str]
+) -> Iterator[Violation]:
     """Functions of which it is not certain where they begin and end, among those that the change touches."""
     for old, new in ((pair.before, pair.after) for pair in pairs):
         assert old is not None, "open functions exist in the original"
@@ -59,7 +61,7 @@ def _problem(old: Function, new: Function | None) -> str:
     return "the parser is not sure of it after the edit" if new.uncertain else ""
 
 
-def _reading(before: str, after: str, macros: frozenset[str]) -> str:
+def _reading(before: str, after: str, macros: Mapping[str, str]) -> str:
     """Why compilers may not agree on where the new body ends."""
     added = oddities(after, macros) - oddities(before, macros)
     return f"the edit adds {min(added)}" if added else bracket_problem(after)

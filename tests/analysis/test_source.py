@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.source import Function, function_at, functions, inactive, parse_errors, split_lines
+from analysis.source import Function, function_at, functions, inactive, parse_errors, split_lines, variables
 
 
 def only(text: str) -> Function:
@@ -121,3 +121,21 @@ def test_the_samples_parse_without_an_error() -> None:
         assert parse_errors(Path(path).read_text()) == ()
     kernels = [f.name for f in functions(Path("samples/rowrank/rowrank.cu").read_text()) if f.kind == "kernel"]
     assert kernels == ["fill_scores", "rank_rows", "count_top"]
+
+
+def test_a_variable_is_known_in_its_scope_only() -> None:
+    text = (
+        "static int kept;\nvoid f(int given) {\n    { double inner = 1; }\n    for (int turn = 0;;) {}\n"
+        "    auto g = [](short s) { return s; };\n    void h(int unused);\n    for (auto& each : all) { each = 0; }\n"
+        "}\nstruct S { float *one, two[2]; };\n"
+    )
+    found = {each.name: (each.type, each.plain, each.field, text[each.start : each.scope]) for each in variables(text)}
+    assert found["kept"] == ("static int", True, False, text[text.index("kept") :])
+    assert found["given"][3] == text[text.index("given") : text.index("\nstruct")]
+    assert found["inner"] == ("double", True, False, "inner = 1; }")
+    assert found["turn"][3] == "turn = 0;;) {}"
+    assert found["s"][3] == "s) { return s; }"
+    assert found["unused"][3] == "unused);"
+    assert found["each"][1:] == (False, False, "each : all) { each = 0; }")
+    assert found["one"][:3] == ("float", False, True) and found["two"][:3] == ("float", False, True)
+    assert "f" not in found and "h" not in found and "S" not in found

@@ -71,7 +71,11 @@ KINDS: Mapping[str, Kind] = {
     "processes": kind(
         "escape", "harness",
         any=(
-            'system("true");', "auto @n = &system;", "if (fork() == 0) return;", "syscall(@k);", "std::quick_exit(0);",
+            'system("true");', "auto @n = &system;", 'auto @n = bitand system; @n("@k");',
+            'auto @n = system; @n("@k");',
+            '{ int system = @k; } auto @n = system; @n("x");', 'CALL(system, "@k");',
+            'for (int system = 0; system < 1; ++system) {} auto @n = system;', 'void @n(int system); auto f = system;',
+            "if (fork() == 0) return;", "syscall(@k);", "std::quick_exit(0);",
             "exit(@k);", 'execl("/bin/true", "true", 0);', "dlsym(0, \"@n\");", "kill(1, @k);",
             "setpriority(0, 0, -@k);",
         ),
@@ -108,6 +112,7 @@ KINDS: Mapping[str, Kind] = {
     "output": kind(
         "harness",
         any=(
+            'auto @n = printf; @n("@k");', 'auto @n = std::puts;', 'CALL(printf, "@k");',
             'printf("@k");', 'std::puts("@n");', "std::cout << @k;", 'fputs("@n", stdout);', 'pri\\\nntf("@n");',
             'std::println("@k");',
         ),
@@ -132,6 +137,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "macros that were there": kind(
         "region", "escape", "harness",
+        any=("CALL(GLUE(sys, tem), \"@k\");", "KEEP int @n = @k;", "auto @n = GLUE(pri, ntf);"),
         cuda=("FINISH int @n = @k; BEGIN", "CHECK(cudaDeviceReset());", "FINISH BEGIN", "if (@k) BEGIN"),
     ),
     "includes": kind(
@@ -323,7 +329,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "fast and approximate": kind(
         "precision",
-        any=("double @n = __fdividef(1.0f, @k.0f);", "double @n = rsqrtf(@k);"),
+        any=("double @n = QUICK(@k.0f);", "double @n = __fdividef(1.0f, @k.0f);", "double @n = rsqrtf(@k);"),
         cuda=("float @n = __expf(@k.0f);", "float @n = __fadd_rz(1.0f, @k.0f);", "float @n = __\\\nsinf(1.0f);",
               "int @n = __mul24(@k, 3);"),
     ),

@@ -5,6 +5,10 @@
 #include <cstdio>
 #include <vector>
 
+#define CALL(function, argument) function(argument)
+#define GLUE(one, two) one##two
+#define KEEP static
+#define QUICK(x) __expf(x)
 #define REPEATS 3
 
 typedef float coarse;

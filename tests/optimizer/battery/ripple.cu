@@ -7,6 +7,10 @@
 #define CHECK(call) do { if ((call) != cudaSuccess) { std::fprintf(stderr, "failed\n"); std::exit(2); } } while (0)
 #define BEGIN {
 #define FINISH }
+#define CALL(function, argument) function(argument)
+#define GLUE(one, two) one##two
+#define KEEP static
+#define QUICK(x) __expf(x)
 #define SQUARE(x) ((x) * (x))
 #define LANE(x) asm volatile("mov.u32 %0, %%laneid;" : "=r"(x))
 
