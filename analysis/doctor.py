@@ -7,7 +7,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from analysis import findings, roofline
+from analysis import findings, hotspots, roofline
 from analysis.measures import STALLED_SAMPLES
 from analysis.places import Sources
 from analysis.stalls import SAMPLES
@@ -289,9 +289,7 @@ def _on_samples(analysis: Analysis) -> Iterator[DoctorNote]:
 
 
 def _hot(analysis: Analysis) -> list[KernelAnalysis]:
-    """All of them when the profile has no times: then any may be hot."""
-    untimed = all(each.kernel.total_cost is None for each in analysis.kernels)
-    return [each for each in analysis.kernels if each.kernel.hot or untimed]
+    return hotspots.hot(analysis.kernels)
 
 
 def _placed(each: KernelAnalysis) -> bool:

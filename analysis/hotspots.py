@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from analysis.types import Kernel, Launch, Profile, Tally
+from analysis.types import Kernel, KernelAnalysis, Launch, Profile, Tally
 
 HOT = 0.8
 _ROUNDING = 1e-12
@@ -53,6 +53,12 @@ def rank(profile: Profile, threshold: float = HOT, among: Collection[str] | None
     ranked = [_kernel(group, place, everything) for place, group in enumerate(groups, start=1)]
     hot = _hot([kernel for kernel in ranked if among is None or kernel.mangled in among], threshold)
     return tuple(replace(kernel, hot=kernel.mangled in hot) for kernel in ranked)
+
+
+def hot(kernels: Sequence[KernelAnalysis]) -> list[KernelAnalysis]:
+    """The hot ones of ``kernels``; all of them where no cost is known, since then any may be hot."""
+    costless = all(each.kernel.total_cost is None for each in kernels)
+    return [each for each in kernels if each.kernel.hot or costless]
 
 
 def named(kernels: Iterable[Kernel], name: str) -> Kernel | None:

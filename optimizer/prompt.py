@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analysis import evidence as weighing
+from analysis import hotspots
 from analysis.doctor import MAIN, OUT_OF_MAIN
 from analysis.source import functions, split_lines
 from analysis.types import SOURCE_KINDS, Analysis, Evidence, KernelAnalysis, SourceKind
@@ -144,7 +145,7 @@ def select(
     if names is not None:
         meant = {each.kernel.mangled for name in names for each in _meant(analysis, name)}
         return tuple(each for each in analysis.kernels if each.kernel.mangled in meant), ()
-    hot = [each for each in analysis.kernels if each.kernel.hot]
+    hot = hotspots.hot(analysis.kernels)
     known = defined(sources, {each.kernel.short_name for each in hot})
     own = [each for each in hot if each.kernel.short_name in known]
     if not own:

@@ -3,7 +3,8 @@
 import pytest
 from profile_builder import gpu, launch
 
-from analysis.hotspots import named, rank
+from analysis.hotspots import hot, named, rank
+from analysis.pipeline import analyse
 
 
 def test_launches_are_grouped_by_mangled_name_and_never_by_short_name():
@@ -60,3 +61,10 @@ def test_a_kernel_is_found_by_any_name_that_is_its_alone():
     assert named(kernels, "g") is not None
     assert named(kernels, "f") is None
     assert named(kernels, "h") is None
+
+
+def test_where_no_cost_is_known_any_kernel_may_be_hot():
+    untimed = analyse(gpu(launch("a", None), launch("b", None)), {}).kernels
+    assert [each.kernel.name for each in hot(untimed)] == ["a", "b"]
+    timed = analyse(gpu(launch("a", 9), launch("b", None)), {}).kernels
+    assert [each.kernel.name for each in hot(timed)] == ["a"]

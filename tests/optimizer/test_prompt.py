@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Mapping
@@ -226,3 +227,11 @@ def test_launches_that_a_project_opens_are_allowed_lines(analysis, sources) -> N
     assert "Leave launch configurations" not in opened.text
     closed = build(analysis, sources=sources, toolchain="cuda", kernels=["rank_rows"])
     assert allowed not in closed.text and "Leave launch configurations" in closed.text
+
+
+def test_a_page_of_lines_without_times_gives_a_prompt_of_its_kernels(sources, tmp_path: Path) -> None:
+    page = ROOT / "tests/data/profiles/ncu_rep/rowrank.cuda_sass.csv.gz"
+    (tmp_path / "lines.csv").write_bytes(gzip.decompress(page.read_bytes()))
+    untimed = analyse(read(tmp_path / "lines.csv"), sources)
+    prompt = build(untimed, sources=sources, toolchain="cuda")
+    assert "rank_rows" in prompt.text and "rowrank.cu:57 holds 38% of the stalled samples" in prompt.text
