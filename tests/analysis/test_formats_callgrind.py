@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import random
 import re
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -231,3 +233,19 @@ def test_a_part_is_not_taken_for_the_whole_run(tmp_path: Path, headers: list[str
     profile = read(write(tmp_path, "pid: 7", *headers, "events: Ir", "fl=a.c", "fn=f", "1 2", "totals: 2"))
     assert profile.whole_run == whole
     assert (profile.part is None) == whole
+
+
+def test_damaged_profiles_end_in_a_sentence_or_a_profile(tmp_path: Path) -> None:
+    whole = (DATA / "callgrind.out.heat2d.parts").read_bytes()
+    chance, path = random.Random(7), tmp_path / "damaged"
+    pieces = (b"fn=(", b"calls=", b"+9", b"*", b"\0", b"\n", b"-")
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for _ in range(chance.randrange(1, 30)):
+            at = chance.randrange(len(damaged))
+            damaged[at : at + chance.randrange(3)] = chance.choice(
+                (b"fn=(", b"calls=", b"+9", b"*", b"\0", b"\n", b"-")
+            )
+        path.write_bytes(damaged[: chance.randrange(1, len(damaged))] if chance.random() < 0.3 else damaged)
+        with suppress(UserError):
+            assert read(path).launches

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -114,3 +116,18 @@ def test_a_summary_without_its_last_rows_says_so(tmp_path: Path) -> None:
 def test_what_cannot_be_understood_is_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(UserError, match=r"kernels\.csv.*" + said.replace("(", r"\(")):
         printed(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", [NEW, BY_SHAPE, TRACE])
+def test_damaged_tables_end_in_a_sentence_or_a_profile(tmp_path: Path, text: str) -> None:
+    chance = random.Random(8)
+    pieces = (b'"', b",", b"\n", b"\0", b"-", b"1e999", b"\xff", b"(")
+    for _ in range(150):
+        damaged = bytearray(text.encode())
+        for _ in range(chance.randrange(1, 12)):
+            at = chance.randrange(len(damaged))
+            damaged[at : at + chance.randrange(3)] = chance.choice(
+                (b'"', b",", b"\n", b"\0", b"-", b"1e999", b"\xff", b"(")
+            )
+        with suppress(UserError):
+            assert printed(tmp_path, bytes(damaged)).tallies is not None

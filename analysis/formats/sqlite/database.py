@@ -49,7 +49,7 @@ class Database:
     def select(self, columns: str, table: str, rest: str = "", values: Sequence[object] = ()) -> Iterator[Row]:
         """Rows of a table of ``tables``; all else is our own text."""
         question = f'SELECT {columns} FROM "{table}" {rest}'  # noqa: S608 (plain names and our own text only)
-        yield from self.connection.execute(question, values)
+        return self.connection.execute(question, values)
 
     def count(self, table: str) -> int:
         return int(next(self.select("COUNT(*)", table))[0])

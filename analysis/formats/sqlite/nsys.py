@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from analysis.formats.sqlite.database import Database, Row, opened
@@ -106,28 +107,33 @@ class _Export:
         self.gpus = _gpus(self.database)
 
     def tallies(self) -> Iterator[Tally]:
-        counted: dict[Row, array[int]] = defaultdict(lambda: array("q"))
-        for row in self._rows(()):
-            counted[row[:-1]].append(row[-1])
-            if len(counted) > MOST_SHAPES:
-                raise UserError(
-                    f"{self.database.path.name} holds over {MOST_SHAPES:,} different kernels and shapes.",
-                    "Capture a shorter part of the run: nsys profile --duration=10 ...",
-                )
+        counted: dict[Row, array[int]] = defaultdict(lambda: self._another(len(counted)))
+        for symbol, whole, device, grid, block, cost in self._rows(()):
+            counted[symbol, whole, device, grid, block].append(cost)
         for key, costs in counted.items():
             yield self._tally(key, costs)
+
+    def _another(self, count: int) -> array[int]:
+        """Room for the durations of one more kernel and shape. Raises UserError when there are too many."""
+        if count >= MOST_SHAPES:
+            raise UserError(
+                f"{self.database.path.name} holds over {MOST_SHAPES:,} different kernels and shapes.",
+                "Capture a shorter part of the run: nsys profile --duration=10 ...",
+            )
+        return array("q")
 
     def _rows(self, details: Sequence[str]) -> Iterator[Row]:
         """Launch by launch: both names, device, grid, block with registers, ``details``, duration.
 
-        What a table lacks comes as None. Fewer and smaller values a row make this fast.
+        What a table lacks comes as None. Few values a row, and no Python between the rows, make this fast.
         """
-        for table in self.kernels:
-            has = set(self.database.tables[table])
-            names = [f'"{name}"' if name in has else "NULL" for name in (*NAMES, "deviceId", *details)]
-            yield from self.database.select(
-                ", ".join([*names[:3], _packed(GRID, has), _packed(BLOCK, has), *names[3:], _DURATION]), table
-            )
+        return chain.from_iterable(self._select(table, details) for table in self.kernels)
+
+    def _select(self, table: str, details: Sequence[str]) -> Iterator[Row]:
+        has = set(self.database.tables[table])
+        names = [f'"{name}"' if name in has else "NULL" for name in (*NAMES, "deviceId", *details)]
+        columns = [*names[:3], _packed(GRID, has), _packed(BLOCK, has), *names[3:], _DURATION]
+        return self.database.select(", ".join(columns), table)
 
     def _tally(self, key: Row, costs: array[int]) -> Tally:
         symbol, whole, device, grid, block = key
