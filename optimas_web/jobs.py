@@ -37,8 +37,8 @@ KINDS: dict[str, tuple[str, str]] = {
     # kind: (service, queue)
     "analysis.ingest": ("analysis.services.ingest", "default"),
     "optimizer.propose": ("optimizer.services.propose", "llm"),
-    "evaluation.profile": ("evaluation.services.take_profile", "cpu"),
-    "evaluation.evaluate": ("evaluation.services.evaluate", "cpu"),
+    "evaluation.profile": ("evaluation.tasks.take_profile", "cpu"),
+    "evaluation.evaluate": ("evaluation.tasks.evaluate", "cpu"),
 }
 """Literal, so that an earlier room can ask for work of a later one without importing it."""
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from evaluation import services
+from evaluation import tasks
 from evaluation.services import advance, cancel_run, live_jobs, paste_answer, start_run
 from optimas_web import jobs
 from optimas_web.errors import UserError
@@ -115,7 +115,7 @@ def test_a_cancelled_run_leaves_others_their_profile(begun: bool) -> None:
     if job:
         job.beat()
         assert not job.cancelled()
-        services.take_profile(job)
+        tasks.take_profile(job)
         job.finish(JobStatus.DONE)
     assert work_off(second).status == RunStatus.WAITING_FOR_ANSWER
 
