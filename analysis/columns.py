@@ -7,6 +7,7 @@ values are NaN for numbers and the empty string for text; ``read`` gives them ba
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,18 @@ from analysis.types import Launch, Profile, Value
 
 def write(profile: Profile, path: Path) -> None:
     """Decode every launch once and write the table. Launches are rows, in the profile's order."""
-    metrics: dict[str, dict[int, Value]] = {}
+    count = len(profile.launches)
+    numbers: dict[str, Any] = defaultdict(lambda: np.full(count, np.nan))
+    texts: dict[str, dict[int, str]] = defaultdict(dict)
     for row, launch in enumerate(profile.launches):
         for name, value in launch.load().metrics.items():
-            metrics.setdefault(name, {})[row] = value
-    count = len(profile.launches)
-    columns = {f"metric:{name}": column(values, count) for name, values in sorted(metrics.items())}
-    np.savez_compressed(path, **launch_columns(profile.launches), **columns)
+            if isinstance(value, str):
+                texts[name][row] = value
+            else:
+                numbers[name][row] = nan(value)
+    columns = {name: column(numbers.get(name), texts.get(name, {}), count) for name in sorted({*numbers, *texts})}
+    named = {f"metric:{name}": values for name, values in columns.items()}
+    np.savez_compressed(path, **launch_columns(profile.launches), **named)
 
 
 def launch_columns(launches: tuple[Launch, ...]) -> dict[str, Any]:
@@ -36,12 +42,16 @@ def launch_columns(launches: tuple[Launch, ...]) -> dict[str, Any]:
     }
 
 
-def column(values: Mapping[int, Value], count: int) -> Any:
+def column(numbers: Any, texts: Mapping[int, str], count: int) -> Any:
     """Numbers when every value present is one, else text."""
-    present = [value for value in values.values() if value is not None]
-    if all(isinstance(value, (int, float)) for value in present):
-        return np.array([nan(values.get(row)) for row in range(count)], dtype=np.float64)
-    return np.array(["" if values.get(row) is None else str(values[row]) for row in range(count)], dtype=np.str_)
+    if not texts:
+        return numbers
+    said = ["" if numbers is None or each != each else f"{each:.17g}" for each in _each(numbers, count)]
+    return np.array([texts.get(row, said[row]) for row in range(count)], dtype=np.str_)
+
+
+def _each(numbers: Any, count: int) -> list[float]:
+    return [float("nan")] * count if numbers is None else numbers.tolist()
 
 
 def nan(value: Value) -> float:
