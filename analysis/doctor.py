@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from analysis import findings, hotspots, roofline
 from analysis.measures import STALLED_SAMPLES
@@ -24,6 +25,7 @@ AMD_COUNTERS = "For counters (analyze --launches shows them): rocprofv3 --pmc SQ
 MAIN = "main"
 OUT_OF_MAIN = "Move its loops into functions of their own and profile again: main stays as it is, whoever edits."
 LAUNCHES_EACH = 3
+WARNINGS_SHOWN = 20
 MUCH_UNPLACED = 0.05
 THREAD_STARTERS = ("pthread_create", "GOMP_parallel", "__kmpc_fork_call")
 MISSES = ("D1mr", "D1mw", "DLmr", "DLmw")
@@ -56,6 +58,8 @@ def _on_any(analysis: Analysis, sources: Sources, unlisted: int) -> Iterator[Doc
         yield DoctorNote("info", "kernels", origin, "Nothing to do: several reports are shown as one profile.")
     for warning in analysis.profile.warnings:
         yield DoctorNote("warning", "kernels", warning, "Profile again if it matters; all else is shown.")
+    for warning in islice((each for found in analysis.kernels for each in found.measures.warnings), WARNINGS_SHOWN):
+        yield DoctorNote("warning", "kernels", warning, "Profile again; the rest of this launch is shown.")
     costless = sum(1 for launch in analysis.profile.launches if launch.cost is None)
     if costless and not analysis.profile.tallies:
         yield DoctorNote(

@@ -24,6 +24,7 @@ NOT_STALLED = ("selected", "not_selected")
 TENSOR_INSTRUCTIONS = "sass__inst_executed_tensor"
 """Our own count, of a kernel's machine code. The pipe's counters cannot tell: moves of constants go through it too."""
 
+WARNINGS_KEPT = 10
 ADVICE = ("OPT", "WRN")
 """Findings that ask for something to be done; the others inform."""
 
@@ -50,6 +51,7 @@ def gather(launches: Iterable[Launch], wanted: Callable[[str], bool]) -> tuple[M
     reported: list[int | None] = []
     intervals: list[float | None] = []
     said: list[tuple[Finding, ...]] = []
+    warnings: list[str] = []
     for launch in launches:
         detail = launch.load()
         intervals.append(_interval_cycles(detail.metrics))
@@ -58,6 +60,7 @@ def gather(launches: Iterable[Launch], wanted: Callable[[str], bool]) -> tuple[M
         )
         reported.append(detail.samples_total)
         said.append(detail.findings)
+        warnings += detail.warnings[: WARNINGS_KEPT - len(warnings)]
         _add(merged, detail, intervals[-1] or 0.0)
     code = tuple(merged.values()) if None not in intervals else _without_cycles(merged.values())
     measures = Measures(
@@ -66,6 +69,7 @@ def gather(launches: Iterable[Launch], wanted: Callable[[str], bool]) -> tuple[M
         samples=sum(each.costs.get("samples", 0) for each in code),
         samples_reported=sum(filter(None, reported)) if any(each is not None for each in reported) else None,
         findings=_merged(said),
+        warnings=tuple(warnings),
     )
     return measures, code
 

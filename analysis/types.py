@@ -234,7 +234,8 @@ class Measures:
 
     ``per_launch``: the metrics that the roofline and the samples need, one mapping a launch; ``metrics``: their
     medians. ``samples``: found at instructions; ``samples_reported``: what the report says there are. ``findings``:
-    what the profiler's rules advise, one for each kind of advice over all launches.
+    what the profiler's rules advise, one for each kind of advice over all launches. ``warnings``: what could not be
+    read or placed, the first of them.
     """
 
     per_launch: tuple[Mapping[str, float], ...] = ()
@@ -243,6 +244,7 @@ class Measures:
     samples: float = 0
     samples_reported: float | None = None
     findings: tuple[Finding, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

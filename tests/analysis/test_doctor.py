@@ -2,12 +2,13 @@
 
 import re
 import shlex
+from dataclasses import replace
 
 import pytest
 from profile_builder import counted, cpu, function, gpu, launch, sampled
 
 from analysis.pipeline import analyse
-from analysis.types import DoctorNote, Profile
+from analysis.types import DoctorNote, LaunchDetail, Profile
 
 TEXT = "\n".join(f"line {number}" for number in range(1, 31))
 PLACED = [sampled("/p/k.cu:5", 0, wait=500)]
@@ -25,6 +26,14 @@ def said(profile: Profile, words: str, **sources: str) -> DoctorNote | None:
 def test_shares_of_a_part_are_called_shares_of_a_part():
     assert said(gpu(launch("k", 1)), "among the profiled launches")
     assert not said(cpu(function("f", counted("f", None, Ir=1))), "among the profiled launches")
+
+
+def test_what_could_not_be_read_of_a_launch_is_said_and_bounded():
+    launches = [launch(f"k{n}", 1) for n in range(30)]
+    wounded = [replace(each, load=lambda: LaunchDetail({}, warnings=("A metric is damaged.",))) for each in launches]
+    found = [note for note in notes(gpu(*wounded)) if note.message == "A metric is damaged."]
+    assert len(found) == 20
+    assert found[0].severity == "warning"
 
 
 @pytest.mark.parametrize(("locked", "note"), [(False, True), (True, False), (None, False)])
