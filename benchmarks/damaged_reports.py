@@ -44,7 +44,9 @@ def main() -> int:
     slowest = 0.0
     with TemporaryDirectory(prefix="optimas-damaged-") as folder:
         path = Path(folder) / "report.ncu-rep"
-        for name, content in damaged(options.files, random.Random(options.seed)):
+        for number, (name, content) in enumerate(damaged(options.files, random.Random(options.seed))):
+            if number % 1000 == 0:
+                print(f"{number:,} of {options.files:,}", file=sys.stderr)
             path.write_bytes(content)
             began = time.process_time()
             counts[outcome(name, path)] += 1
