@@ -11,6 +11,7 @@ import test_formats_ncu_text_console as console
 import test_formats_ncu_text_source as source
 from ncu_pages import MEMORY, RAW, TIME, details, launch, quoted, raw, read_text, rule, value
 
+from analysis.formats.ncu_text import launches
 from analysis.pipeline import analyse
 from optimas_web.errors import UserError
 
@@ -105,3 +106,10 @@ def test_a_quote_that_is_never_closed_costs_one_line(tmp_path: Path) -> None:
     broken = quoted([*launch(0), "Section", "Odd", "%", "1.5"])[:-2] + "\n"
     profile = read_text(tmp_path, "".join([lines[0], broken, *lines[1:]]))
     assert [each.cost for each in profile.launches] == [41_280, None]
+
+
+def test_the_text_of_sources_is_kept_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launches, "MOST_TEXT", 1_500_000)
+    files = [source.block(f"/b/{n}.cu", "f()", source.line(900_000, "x", 5, 0)) for n in range(9)]
+    profile = read_text(tmp_path, "".join(files))
+    assert list(profile.sources) == ["/b/0.cu"]

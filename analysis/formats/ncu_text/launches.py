@@ -24,6 +24,8 @@ KEY_COLUMNS = (ID, PROCESS, NAME, "Kernel Time", "Context", "Stream", GRID, BLOC
 DURATION = "gpu__time_duration.sum"
 RAW, DETAILS, SOURCE = "raw", "details", "source"
 MOST_WARNINGS = 40
+MOST_TEXT = 64 * 2**20
+"""Letters of sources that are kept."""
 
 
 @dataclass(slots=True)
@@ -111,6 +113,7 @@ class Scan:
     found: list[Found] = field(default_factory=list)
     by_key: dict[Key, Found] = field(default_factory=dict)
     sources: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    text_left: int = field(default_factory=lambda: MOST_TEXT)
     clocks_locked: bool | None = None
     devices: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
@@ -125,6 +128,15 @@ class Scan:
             self.warnings[sentence] = None
         else:
             self.unsaid += 1
+
+    def show(self, file: str, line: int, text: str) -> None:
+        """Keep a line of a source, as long as there is room for it and for the empty lines before it."""
+        lines = self.sources.get(file, {})
+        if line in lines:
+            return
+        self.text_left -= len(text) + max(0, line - next(reversed(lines), 0))
+        if self.text_left > 0:
+            self.sources[file][line] = text
 
     def launch(self, page: Page, columns: Columns, key: Key) -> Found:
         """The launch of a row: one that another page has told of before, else a new one.

@@ -127,7 +127,7 @@ class Source:
         if line is None and address is None:
             return left_out
         if line is not None and self.file:
-            self.scan.sources[self.file].setdefault(line, row.cells[self.layout.line_text][:LONGEST_TEXT])
+            self.scan.show(self.file, line, row.cells[self.layout.line_text][:LONGEST_TEXT])
         for number, name in self.layout.costs if self.scan.numbers.decimal is None else ():
             if number < len(row.cells):
                 self.scan.numbers.look(row.cells[number], not name.startswith("derived__"))
