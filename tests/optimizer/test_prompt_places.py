@@ -71,7 +71,7 @@ def test_evidence_and_its_marks_stand_at_their_lines(asked: tuple[Prompt, Analys
     for item in offered.values():
         if item.lines and item.text is not None:
             assert item.text.strip() == lines[item.lines[0] - 1].strip()
-            assert item.statement.startswith(f"{item.file}:{item.lines[0]} ")
+            assert f"{item.file}:{item.lines[0]}" in item.statement
     marked = re.findall(r"^(\d+)\| .*\n\^ (\w+): ", prompt.text, re.MULTILINE)
     assert all(offered[label].lines == (int(number), int(number)) for number, label in marked)
     stalls = {item.label for item in offered.values() if item.kind == "stalls" and item.lines}
