@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -12,7 +13,6 @@ from django.http import QueryDict
 
 from analysis.models import Kernel, Profile
 from analysis.types import SOURCE_KINDS
-from optimizer.backends import BACKENDS, backend
 from projects.models import Project, Snapshot
 
 MOST_REPAIRS = 10
@@ -23,12 +23,6 @@ KIND_WORDS = {
     "counters": "Counters: cache misses, instructions and the like",
     "findings": "Findings: the profiler's own rules",
 }
-
-
-def allowed_backends(project: Project) -> dict[str, str]:
-    """Name -> title of the backends that the project may use."""
-    names = [name for name in BACKENDS if not project.vendors_allowed or name in project.vendors_allowed]
-    return {name: backend(name).TITLE for name in names if backend(name).ORIGIN != "model"}
 
 
 class NewRunForm(forms.Form):
@@ -48,17 +42,32 @@ class NewRunForm(forms.Form):
         max_value=MOST_REPAIRS,
         help_text="How often an answer that fails a gate goes back with the reason.",
     )
+    budget_usd = forms.DecimalField(
+        required=False,
+        min_value=Decimal("0.01"),
+        max_digits=10,
+        decimal_places=2,
+        label="Spend at most, in USD",
+        help_text="For all answers of this run together. Empty: only the limits of project and team hold.",
+    )
     guidance = forms.CharField(
         required=False,
         max_length=4000,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="A wish in words; it stands in the prompt.",
     )
+    send_anyway = forms.CharField(required=False, max_length=64, help_text="the hash of the prompt that may be sent")
     shown = forms.CharField(required=False, widget=forms.HiddenInput)
     key = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(
-        self, project: Project, snapshot: Snapshot, profile: Profile | None, kernels: Iterable[Kernel], data: QueryDict
+        self,
+        project: Project,
+        snapshot: Snapshot,
+        profile: Profile | None,
+        kernels: Iterable[Kernel],
+        backends: Mapping[str, str],
+        data: QueryDict,
     ) -> None:
         super().__init__(data)
         self.sent = data
@@ -69,7 +78,7 @@ class NewRunForm(forms.Form):
         self.fields["profile"].label_from_instance = profile_label  # type: ignore[attr-defined]
         ids = [kernel.pk for kernel in self.offered]
         self.fields["kernels"].queryset = Kernel.objects.filter(pk__in=ids)  # type: ignore[attr-defined]
-        self.fields["backend"].choices = list(allowed_backends(project).items())  # type: ignore[attr-defined]
+        self.fields["backend"].choices = list(backends.items())  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or {}
@@ -79,7 +88,7 @@ class NewRunForm(forms.Form):
 
     def idempotency_key(self, user_id: int) -> str:
         """The same for the same choices in the same form, so that two clicks start one run and a change another."""
-        plain = ("snapshot", "profile", "backend", "repairs", "guidance")
+        plain = ("snapshot", "profile", "backend", "repairs", "guidance", "budget_usd")
         values: dict[str, Any] = {name: str(self.cleaned_data[name]) for name in plain}
         values["sources"] = sorted(self.cleaned_data["sources"])
         values["kernels"] = sorted(kernel.pk for kernel in self.cleaned_data["kernels"])

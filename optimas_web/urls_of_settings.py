@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from optimas_web import accounts, team
+from optimas_web import team_models as models
 
 app_name = "settings"
 urlpatterns = [
@@ -17,4 +18,10 @@ urlpatterns = [
     path("teams/<int:pk>/members/<int:member>/password/", team.new_password, name="new_password"),
     path("teams/<int:pk>/members/<int:member>/remove/", team.remove, name="remove_member"),
     path("teams/<int:pk>/leave/", team.leave, name="leave_team"),
+    path("teams/<int:pk>/models/", models.team_models, name="models"),
+    path("teams/<int:pk>/models/budget/", models.budget, name="team_budget"),
+    path("teams/<int:pk>/models/of/<str:backend>/", models.save, name="save_vendor"),
+    path("teams/<int:pk>/models/of/<str:backend>/test/", models.test, name="test_vendor"),
+    path("teams/<int:pk>/models/of/<str:backend>/forget/", models.forget, name="forget_vendor"),
+    path("projects/<int:pk>/", models.project, name="project_models"),
 ]

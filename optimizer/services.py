@@ -199,7 +199,7 @@ def reserve(attempt: Attempt, asked: Prompt, options: BackendOptions) -> Charge 
     known to cost anything.
     """
     run = attempt.run
-    project = run.snapshot.project
+    project = Project.objects.get(pk=run.snapshot.project_id)
     known = preset(run.backend, options.model)
     most = most_usd(known, asked.tokens_estimated, options.output_tokens)
     if most is None and address.is_local(options.access.base_url or vendor(run.backend).ADDRESS):
@@ -209,15 +209,14 @@ def reserve(attempt: Attempt, asked: Prompt, options: BackendOptions) -> Charge 
     return Charge.objects.create(team=team, project=project, attempt=attempt, most_usd=most) if most else None
 
 
-def caps(team: Team, project: Project, run: Run | None = None) -> list[Cap]:
-    """The caps that hold for a request, with what was spent and what is on its way."""
+def caps(team: Team, project: Project | None = None, run: Run | None = None) -> list[Cap]:
+    """The caps that hold for a request, the widest first, with what was spent and what is on its way."""
     month = timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    found = [
-        Cap("project", Project.objects.values_list("budget_usd", flat=True).get(pk=project.pk), spent(project.charges)),
-        Cap("team for this month", team.budget_usd, spent(team.charges.filter(created__gte=month))),
-    ]
+    found = [Cap("team for this month", team.budget_usd, spent(team.charges.filter(created__gte=month)))]
+    if project is not None:
+        found.append(Cap("project", project.budget_usd, spent(project.charges)))
     if run is not None:
-        found.insert(0, Cap("run", run.budget_usd, spent(Charge.objects.filter(attempt__run=run))))
+        found.append(Cap("run", run.budget_usd, spent(Charge.objects.filter(attempt__run=run))))
     return found
 
 
@@ -225,6 +224,23 @@ def spent(charges: Any) -> Decimal:
     """What requests cost; where that is not known, what they may have cost."""
     total: Decimal | None = charges.aggregate(total=Sum(Coalesce("cost_usd", "most_usd")))["total"]
     return total or Decimal(0)
+
+
+def set_budget(team: Team, budget_usd: Decimal | None, by: User) -> None:
+    audit.info("%s set what team %s may spend in a month to %s USD", by, team.pk, budget_usd)
+    team.budget_usd = budget_usd
+    team.save(update_fields=["budget_usd"])
+
+
+def set_limits(
+    project: Project, by: User, *, local_only: bool, vendors_allowed: list[str], budget_usd: Decimal | None
+) -> None:
+    """Where the project's sources may go, and what may be spent on it in all."""
+    audit.info(
+        "%s let project %s ask %s, local only: %s, %s USD", by, project.pk, vendors_allowed, local_only, budget_usd
+    )
+    project.local_only, project.vendors_allowed, project.budget_usd = local_only, vendors_allowed, budget_usd
+    project.save(update_fields=["local_only", "vendors_allowed", "budget_usd"])
 
 
 def settle(charge: Charge | None, cost_usd: float | None) -> None:

@@ -73,8 +73,10 @@ FILLED: dict[str, Callable[[World], Any]] = {
     "projects/<int:project_id>": lambda world: world.attempt.run.snapshot.project_id,
     "runs/<int:pk>": lambda world: world.attempt.run_id,
     "runs/<int:pk>/logs/<int:job>": lambda world: world.job.pk,
+    "settings/projects/<int:pk>": lambda world: world.attempt.run.snapshot.project_id,
     "settings/teams/<int:pk>": lambda world: world.team.pk,
     "settings/teams/<int:pk>/members/<int:member>": lambda world: world.member.pk,
+    "settings/teams/<int:pk>/models/of/<str:backend>": lambda world: "openai",
 }
 """An address up to and with a parameter -> what to put there."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -14,14 +14,15 @@ from django.views.decorators.http import require_http_methods, require_POST
 from analysis.models import Kernel, Profile
 from analysis.services import stored_analysis
 from analysis.types import SOURCE_KINDS, Analysis
-from evaluation.forms import NewRunForm, allowed_backends, usable_profiles
+from evaluation.forms import NewRunForm, usable_profiles
 from evaluation.models import Host
 from evaluation.run_page import Estimate, estimate
 from evaluation.services import QUEUES, start_run
 from evaluation.views import can_edit, editors_only, signed_in
+from evaluation.views.recipients import Recipient, foreseen, recipients
 from optimas_web.errors import UserError
-from optimizer.backends import backend
 from optimizer.models import Run, RunStatus
+from optimizer.privacy import Finding, scan
 from optimizer.regions import defined
 from optimizer.services import options_for, prompt_for
 from optimizer.types import Prompt
@@ -45,18 +46,6 @@ class KernelBar:
 
 
 @dataclass(frozen=True, slots=True)
-class Backing:
-    """A backend as a choice: what leaves this server, and what to expect, or why it could not answer."""
-
-    name: str
-    title: str
-    leaves: str
-    asks_a_vendor: bool
-    outlook: str = ""
-    problem: UserError | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Program:
     """The snapshot and, once there is a profile, what it says. ``own``: kernels that the sources define, by rank."""
 
@@ -75,13 +64,28 @@ class Plan:
     form: NewRunForm
     prompt: Prompt | None
     problem: UserError | None
-    backings: tuple[Backing, ...]
-    chosen: Backing
+    recipients: tuple[Recipient, ...]
+    chosen: Recipient
+    findings: tuple[Finding, ...] = ()
 
     @property
     def hindrance(self) -> UserError | None:
         """Why it is no use to start."""
-        return self.problem or self.chosen.problem
+        return self.problem or self.chosen.hindrance or self.unseen
+
+    @property
+    def unseen(self) -> UserError | None:
+        """The prompt would leave with something in it that nobody has said may leave."""
+        if not self.findings or not self.prompt or not self.chosen.asks_a_vendor or self.may_leave:
+            return None
+        return UserError(
+            "The prompt holds what looks like secrets or personal data.", "Take it out, or tick that it may be sent."
+        )
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether somebody has ticked it for exactly this prompt."""
+        return self.prompt is not None and self.form.cleaned_data.get("send_anyway") == self.prompt.sha256
 
 
 @login_required
@@ -159,7 +163,7 @@ def number(text: str) -> int:
     return int(text)
 
 
-def form_of(project: Project, program: Program, data: QueryDict) -> NewRunForm:
+def form_of(project: Project, program: Program, offered: tuple[Recipient, ...], data: QueryDict) -> NewRunForm:
     """The form with what was sent, or with what is best to begin with; links may ask for some of it."""
     values = data.copy()
     if "key" not in data:
@@ -171,7 +175,8 @@ def form_of(project: Project, program: Program, data: QueryDict) -> NewRunForm:
     values["profile"] = values["shown"] = str(program.profile.pk) if program.profile else ""
     if not fits(program, data):
         values.setlist("kernels", [str(kernel.pk) for kernel in program.own if kernel.hot])
-    return NewRunForm(project, program.snapshot, program.profile, program.own, values)
+    names = {each.name: each.title for each in offered if not each.closed}
+    return NewRunForm(project, program.snapshot, program.profile, program.own, names, values)
 
 
 def fits(program: Program, data: QueryDict) -> bool:
@@ -185,7 +190,9 @@ def start(request: HttpRequest, plan: Plan) -> Run:
         snapshot=plan.program.snapshot,
         profile=plan.program.profile,
         sources=[kind for kind in SOURCE_KINDS if kind in chosen["sources"]],
-        backend=chosen["backend"],
+        backend=plan.chosen.backend,
+        options={"model": plan.chosen.model} if plan.chosen.model else {},
+        budget_usd=chosen["budget_usd"],
         repairs=chosen["repairs"],
         guidance=chosen["guidance"],
         idempotency_key=plan.form.idempotency_key(user.pk),
@@ -202,13 +209,31 @@ def plan_of(project: Project, data: QueryDict) -> Plan | None:
     program = load_program(project, data)
     if program is None:
         return None
-    form = form_of(project, program, data)
+    offered = recipients(project)
+    form = form_of(project, program, offered, data)
     form.is_valid()
     prompt, problem = prompt_or_problem(program, form)
-    found = tuple(backing(name, title, program, prompt) for name, title in allowed_backends(project).items())
-    able = [each for each in found if not each.problem]
-    chosen = next((each for each in found if each.name == form.sent.get("backend")), [*able, *found][0])
-    return Plan(program, form, prompt, problem, found, chosen)
+    chosen = chosen_recipient(project, program, form, prompt, offered)
+    return Plan(program, form, prompt, problem, offered, chosen, scan(prompt.text) if prompt else ())
+
+
+def chosen_recipient(
+    project: Project, program: Program, form: NewRunForm, prompt: Prompt | None, offered: tuple[Recipient, ...]
+) -> Recipient:
+    """The one that was chosen, or the first that can answer without asking a vendor."""
+
+    def told(each: Recipient) -> Recipient:
+        if prompt is None or program.analysis is None or each.closed:
+            return each
+        options = options_for(program.snapshot, program.analysis)
+        return foreseen(each, project, prompt, options, form.cleaned_data.get("budget_usd"))
+
+    asked = [each for each in offered if each.name == form.sent.get("backend")]
+    if asked:
+        return told(asked[0])
+    here = [told(each) for each in offered if not each.asks_a_vendor]
+    able = [each for each in here if not each.problem]
+    return [*able, *here, *offered][0]
 
 
 def page(request: HttpRequest, project: Project, plan: Plan, tried: bool = False) -> HttpResponse:
@@ -246,17 +271,6 @@ def prompt_or_problem(program: Program, form: NewRunForm) -> tuple[Prompt | None
         return prompt_for(program.snapshot, program.analysis, kernels, kinds, guidance), None
     except UserError as error:
         return None, error
-
-
-def backing(name: str, title: str, program: Program, prompt: Prompt | None) -> Backing:
-    found = backend(name)
-    told = Backing(name, title, found.LEAVES, asks_a_vendor=found.ORIGIN == "model")
-    if prompt is None or program.analysis is None:
-        return told
-    try:
-        return replace(told, outlook=found.outlook(prompt, options_for(program.snapshot, program.analysis)))
-    except UserError as error:
-        return replace(told, problem=error)
 
 
 def kernel_bars(program: Program, form: NewRunForm) -> list[KernelBar]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from optimizer.backends.wire import Line, Piece, ask
@@ -38,7 +39,7 @@ def models(options: BackendOptions) -> tuple[str, ...]:
 
     def names() -> tuple[str, ...]:
         with _client(line) as client:
-            return tuple((model.name or "").removeprefix("models/") for model in client.models.list().page)
+            return tuple((model.name or "").removeprefix("models/") for model in islice(client.models.list(), 500))
 
     return line.wait_for(names, _errors())
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from evaluation.models import Device, Host, Verdict, Worker
 from optimas_web.jobs import Job
-from optimizer.models import Attempt, Run, RunStatus
+from optimizer.models import Attempt, Run, RunStatus, VendorAccess
 from projects.models import Membership, Project, Role, Snapshot, Team
 from projects.services import create_member, create_team
 from tests import seeded
@@ -101,10 +101,16 @@ def test_home_follows_what_runs_and_stops_asking_when_it_has_ended(team, browser
 
 @pytest.mark.parametrize(("theme", "width"), SIZES)
 def test_settings_have_no_axe_findings_and_fit(theme, width, team, browser_page, sign_in, axe, overflow, shoot):
+    project = Project.objects.create(team=team, name="shallow-water-solver", local_only=True)
+    asked = {"team": team, "tested": timezone.now(), "sealed_key": b"x"}
+    VendorAccess.objects.create(backend="openai", listed=["gpt-5"], **asked)
+    VendorAccess.objects.create(backend="ollama", problem="Ollama cannot be reached. Check the address.", **asked)
     page = browser_page(theme=theme, width=width)
     for name, address in (
         ("account", reverse("settings:account")),
         ("team", reverse("settings:team", args=[team.pk])),
+        ("models", reverse("settings:models", args=[team.pk])),
+        ("project-models", reverse("settings:project_models", args=[project.pk])),
     ):
         sign_in(page, get_user_model().objects.get(username="lea"))
         page.goto(address)
