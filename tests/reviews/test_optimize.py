@@ -102,7 +102,8 @@ def test_ctrl_c_cancels_the_run_and_leaves_nothing_running(site_environment: dic
         process.send_signal(signal.SIGINT)
         process.communicate()
         killer.cancel()
-    assert Run.objects.get().status == RunStatus.CANCELLED
+    run = Run.objects.get()
+    assert run.status == RunStatus.CANCELLED, f"{run.problem}\n{Job.objects.get().log}"
     assert Job.objects.get().status == JobStatus.CANCELLED
 
 
