@@ -135,7 +135,7 @@ def test_a_chart_follows_the_width_and_the_theme(opened, ada):
     page.set_viewport_size({"width": 700, "height": 900})
     box = page.locator(".chart-draw")
     until(page, lambda: drawn.bounding_box()["width"] < 660)
-    assert abs(drawn.bounding_box()["width"] - box.bounding_box()["width"]) < 2
+    until(page, lambda: abs(drawn.bounding_box()["width"] - box.bounding_box()["width"]) < 2)
     tick = page.locator(".xtick text").first
     light = tick.evaluate("(tick) => getComputedStyle(tick).fill")
     page.emulate_media(color_scheme="dark")

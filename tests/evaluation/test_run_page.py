@@ -74,7 +74,7 @@ def test_a_finished_run_opens_its_best_attempt_and_says_where_it_was_measured(ca
     assert "Every gate passed." in page
     assert "Recorded on NVIDIA H200 on 2026-12-01" in page
     assert "Recorded on 2026-12-01: a language model" in page
-    assert "4.76×" in page
+    assert "4.70×" in page
     assert "rank_rows" in page
     assert "_Z9rank_rows" not in page
     assert f"Open attempt {run.attempts.get().number}" in page

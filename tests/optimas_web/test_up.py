@@ -52,7 +52,15 @@ def parent(stat: Path) -> int:
 
 
 def living(pids: set[int]) -> set[int]:
-    return {pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes()}
+    return {pid for pid in pids if command_line(pid)}
+
+
+def command_line(pid: int) -> bytes:
+    """Empty for a process that has ended, also between two looks at it."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def read_until(lines: Iterator[str], word: str) -> str:
