@@ -99,7 +99,7 @@ def test_no_child_outlives_a_supervisor_however_it_ends(ending, tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as supervisor:
         assert supervisor.stdout
         child = int(supervisor.stdout.readline())
-        assert alive(child)
+        assert wait_for(lambda: Path(f"/proc/{child}/comm").read_text() == "sleep\n")  # before, it is still setpriv
         supervisor.send_signal(ending)
     assert wait_for(lambda: not alive(child))
 
