@@ -1,7 +1,8 @@
 """Children of this process: started so that none outlives it, watched, and stopped together.
 
-Each child asks the kernel (``setpriv --pdeathsig``) to be ended when we die, so even ``kill -9`` leaves nothing behind
-(but for a child that is milliseconds old, in which setpriv has not run yet); each leads a process group of its own, so that Ctrl-C reaches us alone and stopping reaches its own children too.
+Each child asks the kernel (``setpriv --pdeathsig``) to be ended when we die, so even ``kill -9`` leaves nothing behind,
+but for a child that is milliseconds old, in which setpriv has not run yet. Each leads a process group of its own, so
+that Ctrl-C reaches us alone and stopping reaches its own children too.
 """
 
 from __future__ import annotations
