@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis.formats import read
+from analysis.formats.ncu_text.columns import cost_name
 from analysis.names import tidy
 from analysis.types import CodeCost, Launch, Place, Profile, Value
 
@@ -35,47 +36,9 @@ MEMORY_KINDS = {
     "Access Operation": ("memory_access_type", {0: "", 2: "Load", 4: "Store", 8: "Atomic"}),
     "Access Size": ("memory_access_size_type", {0: ""}),
 }
-STALL_ALIASES = {
-    "dispatch": "dispatch_stall",
-    "imc": "imc_miss",
-    "lg": "lg_throttle",
-    "long_sb": "long_scoreboard",
-    "math": "math_pipe_throttle",
-    "mio": "mio_throttle",
-    "no_inst": "no_instructions",
-    "short_sb": "short_scoreboard",
-    "sleep": "sleeping",
-    "tex": "tex_throttle",
-}
 # ncu lists the lines that have a row at the instruction's address; callers of inlined code often have none there.
 CALLERS = "caller of inlined code, known from the inline stack, that ncu leaves out"
-POLICY = "smsp__sass_inst_executed_memdesc_explicit_"
-COLUMNS = {
-    "Warp Stall Sampling (All Samples)": "samples",
-    "# Samples": "samples",
-    "Instructions Executed": "inst_executed",
-    "Thread Instructions Executed": "thread_inst_executed",
-    "Predicated-On Thread Instructions Executed": "thread_inst_executed_true",
-    "Avg. Threads Executed": "derived__avg_thread_executed",
-    "Avg. Predicated-On Threads Executed": "derived__avg_thread_executed_true",
-    "Derivative Avg. Predicated-On Threads Executed": "derived__derivative_avg_thread_executed_true",
-    "Avg. Predicated-On Threads Unexecuted": "derived__avg_thread_unexecuted_true",
-    "Divergent Branches": "smsp__branch_targets_threads_divergent",
-    "L1 Tag Requests Global": "memory_l1_tag_requests_global",
-    "L1 Conflicts Shared N-Way": "derived__memory_l1_conflicts_shared_nway",
-    "L1 Wavefronts Shared Excessive": "derived__memory_l1_wavefronts_shared_excessive",
-    "L1 Wavefronts Shared": "memory_l1_wavefronts_shared",
-    "L1 Wavefronts Shared Ideal": "memory_l1_wavefronts_shared_ideal",
-    "L2 Theoretical Sectors Global Excessive": "derived__memory_l2_theoretical_sectors_global_excessive",
-    "L2 Theoretical Sectors Global": "memory_l2_theoretical_sectors_global",
-    "L2 Theoretical Sectors Global Ideal": "memory_l2_theoretical_sectors_global_ideal",
-    "L2 Explicit Hit Policy Evict First": f"{POLICY}hitprop_evict_first",
-    "L2 Explicit Hit Policy Evict Last": f"{POLICY}hitprop_evict_last",
-    "L2 Explicit Hit Policy Evict Normal": f"{POLICY}hitprop_evict_normal",
-    "L2 Explicit Hit Policy Evict Normal Demote": f"{POLICY}hitprop_evict_normal_demote",
-    "L2 Explicit Miss Policy Evict First": f"{POLICY}missprop_evict_first",
-    "L2 Explicit Miss Policy Evict Normal": f"{POLICY}missprop_evict_normal",
-}
+EVICT_TYPE = "smsp__sass_inst_executed_memdesc_explicit_evict_type"
 
 
 @dataclass
@@ -228,7 +191,7 @@ def _source_cell(tally: Tally, where: str, title: str, cell: str, costs: Costs) 
         ours = "-" if code is None else words.get(int(code), f"{code:.0f}")
         tally.note(cell == ours, where, cell, ours)
     elif title == "L2 Explicit Evict Policies":
-        set_here = bool(costs.get(f"{POLICY}evict_type"))
+        set_here = bool(costs.get(EVICT_TYPE))
         tally.note(set_here == (cell not in ("", "-")), where, cell, set_here)
     else:
         value = _count(title, costs)
@@ -240,15 +203,10 @@ def _source_cell(tally: Tally, where: str, title: str, cell: str, costs: Costs) 
 
 def _count(title: str, costs: Costs) -> float | None:
     """Our count for a column of ncu's source page; what was not counted at an instruction is 0 there."""
-    if title in COLUMNS:
-        return costs.get(COLUMNS[title], 0)
     if title == "Warp Stall Sampling (Not-issued Samples)":
         return sum(value for name, value in costs.items() if name.endswith("_not_issued"))
-    found = re.fullmatch(r"stall_(\w+)( \(Not Issued\))?", title)
-    if found is None:
-        return None
-    reason = STALL_ALIASES.get(found[1], found[1])
-    return costs.get(f"{reason}_not_issued" if found[2] else reason, 0)
+    name = cost_name(title)
+    return None if name is None else costs.get(name, 0)
 
 
 # --- the source page by line -----------------------------------------------------------------------
