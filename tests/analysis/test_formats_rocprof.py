@@ -126,7 +126,7 @@ CREATE VIEW rocpd_kernel_dispatch AS SELECT * FROM rocpd_kernel_dispatch{SESSION
 INSERT INTO rocpd_info_kernel_symbol{SESSION}
   VALUES (3, '_Z6smoothPfi.kd', 'smooth(float*, int)'), (4, 'once.kd', NULL);
 INSERT INTO rocpd_info_agent{SESSION} VALUES (0, 'CPU', 0, 'cpu', 'A CPU'), (2, 'GPU', 0, 'gfx942', 'An Instinct');
-INSERT INTO rocpd_info_process{SESSION} VALUES (1, './ponds', 'HOME=/root/ada');
+INSERT INTO rocpd_info_process{SESSION} VALUES (1, './ponds', 'HOME=/home/ada');
 INSERT INTO rocpd_info_pmc{SESSION} VALUES (1, 'SQ_WAVES', 'SQ_WAVES');
 INSERT INTO rocpd_pmc_event{SESSION} VALUES (1, 11, 1, 16.0), (2, 11, 1, 2.0);
 INSERT INTO rocpd_kernel_dispatch{SESSION} VALUES (1, 2, 3, 100, 110, 64, 1, 1, 1024, 1, 1, 11),

@@ -1,7 +1,6 @@
 """``manage.py evaluate``: a patch and an answer through all gates, documents, sentences and exit codes."""
 
 import json
-import re
 import shutil
 from io import StringIO
 from pathlib import Path
@@ -133,7 +132,7 @@ def test_a_patch_has_no_citations_and_no_scores_and_a_table_says_both_figures(he
     code, out, _ = evaluate(heat2d, "--patch", patch_file(heat2d, COL + ROW, TURNED))
     assert code == 0
     assert "2 citations   not applicable" in out
-    assert re.search(r"program: (faster|cannot tell), speedup \d\.\d+ ", out)  # one verdict in twenty may not be sure
+    assert "program: faster, speedup" in out
     assert "time saved" in out
     assert out.rstrip().endswith("verdict: faster")
 

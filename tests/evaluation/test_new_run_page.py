@@ -17,6 +17,7 @@ from analysis.models import Profile
 from analysis.types import SOURCE_KINDS
 from evaluation.services import worker_is_here
 from optimizer.models import Run
+from optimizer.prompt import tokens
 from projects.models import Project
 from projects.services import add_snapshot
 from projects.snapshot import from_files
@@ -91,7 +92,7 @@ def test_before_the_button_all_that_will_happen_is_told(cast: Cast, profile: Pro
     assert re.search(r'value="\d+"><span class="mono">warmth</span>', page)
     assert "Nothing leaves this server by itself" in page
     assert "Unknown: no run of this project has come to an end yet." in page
-    assert re.search(r"About \d,\d{3}", page)
+    assert f"About {tokens(prompt_shown(page) or ''):,} tokens" in page
     assert "None: no vendor is asked." in page
     assert "./heat2d 1200 1200 12" in page
     assert page.index("prompt-text") < page.index("Start the run")
